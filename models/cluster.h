@@ -1,0 +1,60 @@
+/**
+ * @file cluster.h
+ * @brief What a cluster is made of: GPU, node, NIC, network, transport. Plain data.
+ *
+ * Filled from a scenario and the catalogues; the ParamSpec tables below are the only
+ * list of the keys.
+ */
+#pragma once
+
+#include "sim/base/param.h"
+
+/** One GPU type. Peaks are dense (no sparsity); 0 where the GPU has no such unit. */
+typedef struct {
+  char *name;
+  guint64 memory_B;      /**< device memory */
+  double memory_Bps;     /**< device memory bandwidth */
+  double fp32_flops;     /**< FLOP/s */
+  double tf32_flops;     /**< tensor cores; 0 before Ampere */
+  double fp16_flops;     /**< tensor cores, fp32 accumulate */
+  double bf16_flops;     /**< tensor cores; 0 before Ampere */
+  guint n_sms;
+  char *source;
+} GpuSpec;
+
+extern const ParamSpec gpu_params[];
+
+typedef struct FabricOps FabricOps;
+typedef struct NetworkOps NetworkOps;
+typedef struct TransportOps TransportOps;
+
+/** One kind of node: GPUs, the fabric between them, NICs. */
+typedef struct {
+  char *name;
+  GpuSpec gpu;
+  guint n_gpus;
+  const FabricOps *fabric;
+  void *fabric_params; /**< owned; laid out by fabric->info.params */
+  guint n_nics;
+  double nic_rate_Bps; /**< nominal, of each NIC and direction */
+  char *source;
+} NodeSpec;
+
+/** "gpus", "nics", "nic_rate", "source"; gpu and fabric are objects of their own. */
+extern const ParamSpec node_params[];
+
+typedef struct {
+  guint n_nodes;
+  NodeSpec node;
+  const NetworkOps *network;
+  void *network_params; /**< owned */
+  const TransportOps *transport;
+  void *transport_params; /**< owned */
+} ClusterSpec;
+
+/** More GPUs than this are refused: a folded run of this many takes about 32 GiB. */
+#define CLUSTER_MAX_GPUS (1u << 22)
+
+void gpu_clear(GpuSpec *gpu);
+void node_clear(NodeSpec *node);
+void cluster_clear(ClusterSpec *cluster);

@@ -1,0 +1,48 @@
+/**
+ * @file fabric.h
+ * @brief The inside of a node: how GPUs reach one another and the NICs.
+ *
+ * A fabric draws one node; topology.c repeats the drawing for every node.
+ */
+#pragma once
+
+#include "models/cluster.h"
+#include "models/flow.h"
+
+/** A drawing of one node. Link numbers are local to it. */
+typedef struct NodeGraph NodeGraph;
+
+NodeGraph *node_graph_new(guint n_gpus, guint n_nics);
+void node_graph_free(NodeGraph *graph);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NodeGraph, node_graph_free)
+
+guint node_graph_n_gpus(const NodeGraph *graph);
+guint node_graph_n_nics(const NodeGraph *graph);
+
+/** Add a directed link and return its number. */
+guint32 node_graph_add_link(NodeGraph *graph, guint tier, double capacity_Bps,
+                            double latency_s);
+
+/** Lay down a route; @p links is copied. Each may be set once. */
+void node_graph_set_gpu_route(NodeGraph *graph, guint src_gpu, guint dst_gpu,
+                              const guint32 *links, guint n_links);
+void node_graph_set_nic_out(NodeGraph *graph, guint gpu, guint nic, const guint32 *links,
+                            guint n_links);
+void node_graph_set_nic_in(NodeGraph *graph, guint nic, guint gpu, const guint32 *links,
+                           guint n_links);
+
+/** The GPU that stands nearest to a NIC. */
+void node_graph_set_nic_gpu(NodeGraph *graph, guint nic, guint gpu);
+
+/** Add an order in which a ring may visit the GPUs (n_gpus local numbers, copied). */
+void node_graph_add_ring_order(NodeGraph *graph, const guint *order);
+
+struct FabricOps {
+  ModuleInfo info;
+
+  /** Draw @p node into the empty @p graph: links, all routes, at least one ring order.
+   *  False with SIM_ERROR_VALUE if the parameters do not fit the node. Required. */
+  bool (*build)(const void *params, const NodeSpec *node, NodeGraph *graph, GError **error);
+};
+
+extern const ModuleInfo *const fabric_table[];

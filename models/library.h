@@ -1,0 +1,46 @@
+/**
+ * @file library.h
+ * @brief What chooses and runs collectives: NCCL, or a table of rules.
+ */
+#pragma once
+
+#include "models/collective.h"
+
+/** What a library has decided for one size. */
+typedef struct {
+  const CollOps *collective;
+  const char *protocol;  /**< "simple", "ll", ...; "" where there is only one */
+  double launch_s;       /**< once per collective [s] */
+  double alpha_local_s;  /**< per hop inside a node [s] */
+  double alpha_net_s;    /**< per hop between nodes [s] */
+  double wire_factor;    /**< bytes on the wire per byte of message, >= 1 */
+} LibraryChoice;
+
+/** What it decides from. */
+typedef struct {
+  CollKind kind;
+  guint n_nodes, ranks_per_node;
+  bool nvlink;                 /**< GPUs of a node speak NVLink, not PCIe */
+  double message_latency_s;    /**< the transport's, per inter-node message [s] */
+  /** The phases of one collective, as built for this cluster (GArray of CollPhase). */
+  const GArray *(*phases_of)(const CollOps *collective, void *data);
+  const Link *links;
+  guint n_links;
+  void *data;                  /**< for phases_of */
+} LibraryCall;
+
+typedef struct {
+  ModuleInfo info;
+
+  /** Does @p params make sense? For what ParamSpec cannot say (rules). May be NULL. */
+  bool (*check)(const void *params, GError **error);
+
+  /** Which collectives choose() may name, appended to @p collectives
+   *  (GPtrArray of const CollOps). Required. */
+  void (*candidates)(const void *params, const LibraryCall *call, GPtrArray *collectives);
+
+  /** Decide for a message of @p size_B bytes. Pure. Required. */
+  LibraryChoice (*choose)(const void *params, const LibraryCall *call, double size_B);
+} LibraryOps;
+
+extern const ModuleInfo *const library_table[];

@@ -1,0 +1,86 @@
+/**
+ * @file result.h
+ * @brief What a forecast says: quantities with units, and what happened when. No formats.
+ *
+ * The quantities are defined in README.md, section "What the numbers mean".
+ */
+#pragma once
+
+#include "models/setup.h"
+
+typedef struct {
+  guint tier;
+  guint n_links;
+  double mean; /**< share of the capacity of all links of the tier, over the measured time */
+  double peak; /**< highest share of one link's capacity that a transfer takes */
+} LinkUse;
+
+/** Seconds per iteration that one stage of the exchange was busy. */
+typedef struct {
+  char *name;
+  double busy_s;
+} StageUse;
+
+/** A stretch of time on one track of a representative worker. */
+typedef struct {
+  guint track; /**< index into Result.tracks */
+  char *name;
+  double start_s, end_s;
+} Span;
+
+/** Use of one tier while one transfer ran. */
+typedef struct {
+  guint tier;
+  double start_s, end_s;
+  double mean; /**< share of the tier's capacity */
+} LinkSpan;
+
+typedef struct {
+  char *name;
+  guint n_nodes, n_gpus;
+  char *model, *gpu, *strategy, *library, *compute_source;
+  guint64 n_parameters;
+  guint batch_per_gpu;
+  double gradient_B;
+
+  double iteration_time_s;
+  double throughput_samples_per_s;
+  double throughput_per_gpu_samples_per_s;
+  double compute_time_s;
+  double comm_busy_share;
+  double comm_exposed_share;
+  double gpu_utilisation;
+  double scaling_efficiency;
+  guint max_batch_per_gpu;
+  double memory_used_B, memory_capacity_B;
+  double retransmission_rate;
+  double latency_p50_s, latency_p95_s, latency_p99_s; /**< gradient ready to synchronised */
+
+  double units_per_iteration; /**< messages that one GPU's gradients travel in */
+  double floor_s;             /**< least time any all-reduce of the gradients takes */
+  char *algorithm;            /**< collective and protocol of the largest unit: "ring/simple" */
+  char *bottleneck;           /**< tier whose busiest link bounds the largest unit */
+
+  GArray *links;  /**< of LinkUse, tiers in use */
+  GArray *stages; /**< of StageUse, in pipeline order */
+  GArray *constants; /**< of Constant */
+
+  /** 95 % interval of the mean over replicas; 0 wide with one replica. */
+  guint replicas;
+  double iteration_time_half_s, throughput_half_samples_per_s;
+
+  GPtrArray *tracks;  /**< of char *: "compute", "nccl stream", ...; empty unless traced */
+  GArray *spans;      /**< of Span */
+  GArray *link_spans; /**< of LinkSpan */
+} Result;
+
+/** Zero quantities, empty arrays. Transfer: caller frees with result_free(). */
+Result *result_new(void);
+void result_free(Result *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Result, result_free)
+
+/** Appenders that take copies of the strings. */
+void result_add_stage(Result *result, const char *name, double busy_s);
+void result_add_constant(Result *result, const Constant *constant);
+void result_add_span(Result *result, guint track, const char *name, double start_s,
+                     double end_s);

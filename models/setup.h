@@ -1,0 +1,45 @@
+/**
+ * @file setup.h
+ * @brief Everything a forecast needs, read and checked: what a scenario becomes.
+ */
+#pragma once
+
+#include "models/cluster.h"
+#include "models/library.h"
+#include "models/strategy.h"
+#include "models/workload.h"
+
+typedef struct {
+  guint iterations; /**< measured, >= 1 */
+  guint warmup;     /**< run before them and not counted */
+  guint seed;
+  guint replicas;   /**< repetitions with other draws, >= 1 */
+} RunSpec;
+
+extern const ParamSpec run_params[];
+
+/** A number of the forecast that a reader may want to doubt. */
+typedef struct {
+  char *name;   /**< its place in the scenario: "cluster.nic.rate" */
+  char *value;  /**< as a user writes it */
+  char *source; /**< "scenario FILE", a catalogue's source, "assumed: ..." */
+  bool assumed; /**< nobody measured or published it for this hardware */
+} Constant;
+
+typedef struct {
+  char *name;
+  ClusterSpec cluster;
+  Model *model; /**< owned */
+  WorkloadSpec workload;
+  ComputeSpec compute;
+  const StrategyOps *strategy;
+  void *strategy_params; /**< owned */
+  const LibraryOps *library;
+  void *library_params; /**< owned */
+  RunSpec run;
+  GArray *constants; /**< of Constant; owned */
+} Setup;
+
+Setup *setup_new(void);
+void setup_free(Setup *setup);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Setup, setup_free)

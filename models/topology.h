@@ -1,0 +1,69 @@
+/**
+ * @file topology.h
+ * @brief The cluster as a graph of directed links, and the routes through it.
+ *
+ * A node is a fabric (NVSwitch, NVLink mesh, PCIe tree) with GPUs and NICs; the
+ * nodes hang on a network (one switch, leaf-spine, rail-optimised). GPUs are
+ * numbered node by node: gpu = node * gpus_per_node + local. Engine-neutral.
+ */
+#pragma once
+
+#include "models/cluster.h"
+#include "models/flow.h"
+
+typedef enum {
+  TIER_NVLINK,      /**< GPU port into NVLink or NVSwitch */
+  TIER_PCIE,        /**< GPU, NIC or switch port of the PCIe tree */
+  TIER_HOST,        /**< between CPU sockets, or through host memory */
+  TIER_NIC,         /**< cable between a NIC and its first switch */
+  TIER_LEAF_UPLINK, /**< between leaf (or rail) and spine switches */
+  TIER_N
+} Tier;
+
+/** "nvlink", "pcie", "host", "nic", "leaf_uplink"; NULL-terminated. */
+extern const char *const topology_tier_names[];
+
+typedef struct Topology Topology;
+
+/**
+ * Build the graph of @p cluster. NIC links carry what the transport leaves of the
+ * nominal rate. Transfer: caller frees with topology_free().
+ * @return NULL with SIM_ERROR_VALUE if the parts do not fit together
+ */
+Topology *topology_new(const ClusterSpec *cluster, GError **error);
+void topology_free(Topology *topology);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Topology, topology_free)
+
+guint topology_n_nodes(const Topology *topology);
+guint topology_gpus_per_node(const Topology *topology);
+guint topology_nics_per_node(const Topology *topology);
+guint topology_n_gpus(const Topology *topology);
+guint topology_n_links(const Topology *topology);
+
+/** All links, by number. Borrowed; changes with topology_set_capacity(). */
+const Link *topology_links(const Topology *topology);
+
+/** Give one link another capacity: a slow NIC, a degraded cable. */
+void topology_set_capacity(Topology *topology, guint link, double capacity_Bps);
+
+/**
+ * Append the links from GPU @p src to GPU @p dst (guint32) to @p links; none if equal.
+ * @param rail  which NIC of either node carries it, modulo the NICs of a node
+ * @param hash  what hashed ECMP draws its path from; ignored elsewhere
+ */
+void topology_route(const Topology *topology, guint src, guint dst, guint rail,
+                    guint64 hash, GArray *links);
+
+/** Sum of the latencies of @p links[first..] [s]. */
+double topology_latency_s(const Topology *topology, const guint32 *links, guint n_links);
+
+/**
+ * Orders in which a ring may visit the GPUs of one node (local numbers), as the
+ * fabric offers them: one for NVSwitch, several for a mesh whose rings use different
+ * links. @p order has gpus_per_node entries. Borrowed.
+ */
+guint topology_n_ring_orders(const Topology *topology);
+const guint *topology_ring_order(const Topology *topology, guint index);
+
+/** Local number of the GPU nearest to NIC @p nic of a node. */
+guint topology_nic_gpu(const Topology *topology, guint nic);

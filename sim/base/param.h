@@ -1,0 +1,72 @@
+/**
+ * @file param.h
+ * @brief One table per module: its keys, types, defaults, ranges and help.
+ *
+ * The same row parses the key, fills the default, checks the range, prints
+ * `help`, and is echoed by `show`. There is no second list.
+ */
+#pragma once
+
+#include "sim/base/registry.h"
+
+typedef enum {
+  PARAM_COUNT,    /**< guint           a bare whole number */
+  PARAM_NUMBER,   /**< double          a bare number; its unit is in the key */
+  PARAM_BOOL,     /**< bool            true or false */
+  PARAM_BYTES,    /**< guint64  [B]    "64 MiB", "25 MB" */
+  PARAM_SECONDS,  /**< double   [s]    "3 us" */
+  PARAM_RATE,     /**< double   [B/s]  "25 GB/s", "200 Gbit/s" */
+  PARAM_FLOPS,    /**< double   [FLOP/s] "125 TFLOP/s" */
+  PARAM_FRACTION, /**< double   0..1   "35 %" or 0.35 */
+  PARAM_NAME,     /**< guint    index into @ref ParamSpec.names */
+  PARAM_TEXT,     /**< char *   free text, owned by the params struct */
+  PARAM_LIST,     /**< GArray * of structs laid out by @ref ParamSpec.item: [{...}, ...] */
+} ParamType;
+
+struct ParamSpec {
+  const char *key;
+  ParamType type;
+  size_t offset;            /**< offsetof(the module's params struct, field) */
+  const char *fallback;     /**< default, as a user would write it; NULL: required; "" for an
+                                 empty PARAM_LIST or no PARAM_TEXT */
+  double min, max;          /**< inclusive, in SI; both 0: no range beyond the type's own */
+  const char *const *names; /**< PARAM_NAME only, NULL-terminated */
+  const ParamSpec *item;    /**< PARAM_LIST only: the keys of one element */
+  size_t item_size;         /**< PARAM_LIST only: sizeof one element [B] */
+  const char *help;         /**< one line, ends without a full stop */
+  const char *origin;       /**< where the default comes from: "horovod 0.28.1"; NULL: ours */
+};
+
+#define PARAM_END                                                                          \
+  {                                                                                        \
+    .key = NULL                                                                            \
+  }
+
+/** Length of @p specs without its end mark; 0 for NULL. */
+guint param_count(const ParamSpec *specs);
+
+/** The row of @p key, or NULL. */
+const ParamSpec *param_find(const ParamSpec *specs, const char *key);
+
+/**
+ * Parse @p text (not for PARAM_LIST, whose elements are bound one by one) and store it in its field of @p params.
+ * @param text  the value as a user writes it: "64 MiB", "5", "true", "djb2"
+ * @return false with SIM_ERROR_VALUE: the cause and the remedy, without the key
+ */
+bool param_set(const ParamSpec *spec, void *params, const char *text, GError **error);
+
+/** The value in @p params as a user would write it, exact when read again.
+ *  Transfer: caller frees. */
+char *param_format(const ParamSpec *spec, const void *params);
+
+/** Does a value of this type stand in quotes in JSON? */
+bool param_is_quoted(const ParamSpec *spec);
+
+/** "bytes, such as \"64 MiB\"": what a value of this type looks like. Borrowed. */
+const char *param_type_example(ParamType type);
+
+/** Fill every field that has a default. Fields without one are left alone. */
+void param_set_defaults(const ParamSpec *specs, void *params);
+
+/** Free what PARAM_TEXT and PARAM_LIST rows own; the struct itself stays. */
+void param_clear(const ParamSpec *specs, void *params);

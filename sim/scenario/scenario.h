@@ -1,0 +1,26 @@
+/**
+ * @file scenario.h
+ * @brief From a scenario file to a Setup, and back to a complete scenario.
+ */
+#pragma once
+
+#include "models/setup.h"
+
+typedef struct Scenario Scenario;
+
+/**
+ * Read, merge (include, catalogues, --set), check and bind. All or nothing.
+ * @param settings  "path=value" strings, NULL-terminated; NULL for none
+ * @return NULL with every problem of the files in @p error.
+ *         Transfer: caller frees with scenario_free().
+ */
+Scenario *scenario_load(const char *path, const char *const *settings, GError **error);
+void scenario_free(Scenario *scenario);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
+
+/** What it says, typed. Borrowed. */
+const Setup *scenario_setup(const Scenario *scenario);
+
+/** The effective scenario: every default filled in, a comment after each value that says
+ *  where it comes from; itself a valid scenario. Transfer: caller frees. */
+char *scenario_show(const Scenario *scenario);
