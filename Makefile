@@ -1,4 +1,4 @@
-# make            build everything          make check   what must hold before a commit
+# make            build the program      make check   what must hold before a commit
 # make help       the rest
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -8,32 +8,48 @@ V       ?= 0
 SAN      =
 Q        = $(if $(filter 1,$(V)),,@)
 
+# All cores unless -j says otherwise; a make inside a make shares its parent's.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+MAKEFLAGS += --no-print-directory
+
 PKGS     := glib-2.0 gio-2.0 libcjson gsl
+# Asked when first used: the goal `setup` may have to install pkg-config before.
+PKG_CPPFLAGS = $(eval PKG_CPPFLAGS := $$(patsubst -I%,-isystem %,$$(shell pkg-config --cflags $(PKGS))))$(PKG_CPPFLAGS)
+PKG_LIBS     = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)
+
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wundef \
             -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
             $(if $(filter 1,$(WERROR)),-Werror)
-CPPFLAGS += -I. -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED \
-            $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS)))
+ALL_CPPFLAGS = -I. -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED $(PKG_CPPFLAGS) $(CPPFLAGS)
 # SimGrid ends processes by throwing through their frames: everything they call unwinds.
-CFLAGS   += -std=c17 $(WARN) -ffp-contract=off -fexceptions $(SAN)
-LDLIBS   += $(shell pkg-config --libs $(PKGS)) -lsimgrid -lm
+ALL_CFLAGS   = $(CFLAGS) -std=c17 $(WARN) -ffp-contract=off -fexceptions $(SAN)
+ALL_LDLIBS   = $(PKG_LIBS) -lsimgrid -lm $(LDLIBS)
 
 LIB_SRC  := $(sort $(wildcard sim/base/*.c sim/scenario/*.c sim/engine/*.c sim/training/*.c \
               sim/output/*.c sim/command/*.c models/*.c models/*/*.c))
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB      := $(BUILD)/libstepcast.a
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 DATA     := $(sort $(wildcard models/catalogue/*/*.json))
+CHECKS   := $(sort $(wildcard tests/check-*.sh))
+DEMO     := scenarios/demo-horovod.json scenarios/demo-ddp.json scenarios/demo-none.json
+C_FILES   = $(shell find sim models tests -name '*.[ch]' | sort)
 
-.PHONY: all check clean
+.PHONY: all setup demo check run-checks asan verify golden lint format format-check bench \
+        instructions fuzz proof install uninstall clean help
 .SECONDARY:
-all: $(BUILD)/stepcast
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/stepcast  ## the program, build/stepcast
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIB): $(LIB_OBJ)
 	@echo "  AR    $@"
@@ -41,16 +57,36 @@ $(LIB): $(LIB_OBJ)
 
 $(BUILD)/stepcast: $(BUILD)/sim/main.o $(LIB)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS)
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS) -lcunit
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS) -lcunit
 
-check: $(TESTS)  ## unit tests
-	$(Q)set -e; for t in $(TESTS); do echo "  TEST  $$t"; $$t >$$t.log || { cat $$t.log; exit 1; }; done
+setup:  ## install the missing packages of tools/packages.txt (root or sudo)
+	@tools/setup.sh
 
-clean:
+demo: setup  ## set up, build, and forecast one training job three ways
+	$(Q)$(MAKE) all
+	$(Q)$(BUILD)/stepcast run $(DEMO)
+
+check: setup  ## unit tests, goldens, bad input, layers, words, documents
+	$(Q)$(MAKE) run-checks
+
+run-checks: $(TESTS) $(if $(wildcard sim/main.c),$(BUILD)/stepcast)
+	$(Q)BUILD=$(BUILD) tests/run.sh $(BUILD)/check $(TESTS) $(CHECKS)
+
+asan:  ## check, under the address and undefined-behaviour sanitizers, in build-asan/
+	$(Q)$(MAKE) check BUILD=build-asan CFLAGS="-O1 -g" \
+	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+
+golden: all  ## rewrite tests/golden/ from what the program says now
+	$(Q)BUILD=$(BUILD) tests/check-golden.sh --update
+
+clean:  ## remove what was built
 	rm -rf build build-*
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
