@@ -11,7 +11,8 @@
 typedef struct {
   guint tier;
   guint n_links;
-  double mean; /**< share of the capacity of all links of the tier, over the measured time */
+  double
+    mean; /**< share of the capacity of all links of the tier, over the measured time */
   double peak; /**< highest share of one link's capacity that a transfer takes */
 } LinkUse;
 
@@ -37,6 +38,7 @@ typedef struct {
 
 typedef struct {
   char *name;
+  char *engine; /**< what simulated it, for the provenance: "folded, SimGrid 3.32" */
   guint n_nodes, n_gpus;
   char *model, *gpu, *strategy, *library, *compute_source;
   guint64 n_parameters;
@@ -58,11 +60,11 @@ typedef struct {
 
   double units_per_iteration; /**< messages that one GPU's gradients travel in */
   double floor_s;             /**< least time any all-reduce of the gradients takes */
-  char *algorithm;            /**< collective and protocol of the largest unit: "ring/simple" */
-  char *bottleneck;           /**< tier whose busiest link bounds the largest unit */
+  char *algorithm;  /**< collective and protocol of the largest unit: "ring/simple" */
+  char *bottleneck; /**< tier whose busiest link bounds the largest unit */
 
-  GArray *links;  /**< of LinkUse, tiers in use */
-  GArray *stages; /**< of StageUse, in pipeline order */
+  GArray *links;     /**< of LinkUse, tiers in use */
+  GArray *stages;    /**< of StageUse, in pipeline order */
   GArray *constants; /**< of Constant */
 
   /** 95 % interval of the mean over replicas; 0 wide with one replica. */
@@ -72,7 +74,31 @@ typedef struct {
   GPtrArray *tracks;  /**< of char *: "compute", "nccl stream", ...; empty unless traced */
   GArray *spans;      /**< of Span */
   GArray *link_spans; /**< of LinkSpan */
+  /** The stretch of the timeline that is the last measured iteration; both 0 if untraced.
+   */
+  double last_start_s, last_end_s;
 } Result;
+
+typedef enum {
+  FIELD_TEXT,     /**< char *, owned; may be NULL */
+  FIELD_COUNT,    /**< guint */
+  FIELD_COUNT64,  /**< guint64, below 2^53 so that JSON readers keep it exact */
+  FIELD_QUANTITY, /**< double, finite, >= 0; its unit ends the key */
+  FIELD_SHARE,    /**< double, 0..1 */
+} ResultFieldType;
+
+typedef struct {
+  const char *key; /**< what files call it */
+  ResultFieldType type;
+  size_t offset; /**< offsetof(Result, field) */
+} ResultField;
+
+/** The plain fields of a Result, in the order in which files list them: the one list of
+ *  their names. NULL key at the end. */
+extern const ResultField result_fields[];
+
+/** p50, p95, p99 of the latency [s]. NULL key at the end. */
+extern const ResultField result_latency_fields[];
 
 /** Zero quantities, empty arrays. Transfer: caller frees with result_free(). */
 Result *result_new(void);
@@ -82,5 +108,20 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Result, result_free)
 /** Appenders that take copies of the strings. */
 void result_add_stage(Result *result, const char *name, double busy_s);
 void result_add_constant(Result *result, const Constant *constant);
+void result_add_track(Result *result, const char *name);
 void result_add_span(Result *result, guint track, const char *name, double start_s,
                      double end_s);
+
+/** Interval of the mean; what it measures cannot be negative. */
+typedef struct {
+  double low, high;
+} Interval;
+
+Interval result_interval(double mean, double half);
+
+/**
+ * Does @p result keep its promises: finite, nothing negative, shares in 0..1, quantiles in
+ * order, spans on their tracks? Every writer relies on it.
+ * @return false with SIM_ERROR_FAULT and the name of the first bad field
+ */
+bool result_check(const Result *result, GError **error);
