@@ -10,16 +10,17 @@
 #include "sim/base/registry.h"
 
 typedef enum {
-  PARAM_COUNT,    /**< guint           a bare whole number */
-  PARAM_NUMBER,   /**< double          a bare number; its unit is in the key */
+  PARAM_COUNT,    /**< guint           a bare whole number, >= 0 */
+  PARAM_NUMBER,   /**< double          a bare finite number; its unit is in the key */
   PARAM_BOOL,     /**< bool            true or false */
   PARAM_BYTES,    /**< guint64  [B]    "64 MiB", "25 MB" */
-  PARAM_SECONDS,  /**< double   [s]    "3 us" */
-  PARAM_RATE,     /**< double   [B/s]  "25 GB/s", "200 Gbit/s" */
-  PARAM_FLOPS,    /**< double   [FLOP/s] "125 TFLOP/s" */
+  PARAM_SECONDS,  /**< double   [s]    "3 us"; >= 0 */
+  PARAM_RATE,     /**< double   [B/s]  "25 GB/s", "200 Gbit/s"; > 0, or >= 0 if the row's
+                       range begins at 0 */
+  PARAM_FLOPS,    /**< double   [FLOP/s] "125 TFLOP/s"; >= 0 */
   PARAM_FRACTION, /**< double   0..1   "35 %" or 0.35 */
   PARAM_NAME,     /**< guint    index into @ref ParamSpec.names */
-  PARAM_TEXT,     /**< char *   free text, owned by the params struct */
+  PARAM_TEXT,     /**< char *   free text, owned by the params struct; NULL if empty */
   PARAM_LIST,     /**< GArray * of structs laid out by @ref ParamSpec.item: [{...}, ...] */
 } ParamType;
 
@@ -49,7 +50,8 @@ guint param_count(const ParamSpec *specs);
 const ParamSpec *param_find(const ParamSpec *specs, const char *key);
 
 /**
- * Parse @p text (not for PARAM_LIST, whose elements are bound one by one) and store it in its field of @p params.
+ * Parse @p text and store it in its field of @p params. Not for PARAM_LIST, whose
+ * elements are bound one by one.
  * @param text  the value as a user writes it: "64 MiB", "5", "true", "djb2"
  * @return false with SIM_ERROR_VALUE: the cause and the remedy, without the key
  */
@@ -64,6 +66,12 @@ bool param_is_quoted(const ParamSpec *spec);
 
 /** "bytes, such as \"64 MiB\"": what a value of this type looks like. Borrowed. */
 const char *param_type_example(ParamType type);
+
+/** The range of a number in SI, inclusive: the row's, else the type's own. */
+void param_range(const ParamSpec *spec, double *min, double *max);
+
+/** "between 1 us and 1 s", "at least 1"; NULL if any value will do. Transfer: caller frees. */
+char *param_format_range(const ParamSpec *spec);
 
 /** Fill every field that has a default. Fields without one are left alone. */
 void param_set_defaults(const ParamSpec *specs, void *params);
