@@ -1,0 +1,123 @@
+#include "models/cluster.h"
+
+#include "models/fabric.h"
+#include "models/network.h"
+#include "models/transport.h"
+
+
+const ParamSpec gpu_params[] = {
+  { .key = "name",
+    .type = PARAM_TEXT,
+    .offset = offsetof(GpuSpec, name),
+    .fallback = "",
+    .help = "what the model's published baselines call it" },
+  { .key = "memory",
+    .type = PARAM_BYTES,
+    .offset = offsetof(GpuSpec, memory_B),
+    .min = 0x1p20,
+    .max = 0x1p50,
+    .help = "device memory" },
+  { .key = "memory_bandwidth",
+    .type = PARAM_RATE,
+    .offset = offsetof(GpuSpec, memory_Bps),
+    .help = "peak rate of the device memory" },
+  { .key = "fp32",
+    .type = PARAM_FLOPS,
+    .offset = offsetof(GpuSpec, fp32_flops),
+    .min = 1,
+    .max = 1e21,
+    .help = "peak in fp32, multiply and add counted as two" },
+  { .key = "tf32",
+    .type = PARAM_FLOPS,
+    .offset = offsetof(GpuSpec, tf32_flops),
+    .fallback = "0",
+    .help = "peak of the tensor cores in tf32, dense; 0: it has none",
+    .origin = "none unless given" },
+  { .key = "fp16",
+    .type = PARAM_FLOPS,
+    .offset = offsetof(GpuSpec, fp16_flops),
+    .fallback = "0",
+    .help = "peak of the tensor cores in fp16 with fp32 sums, dense; 0: it has none",
+    .origin = "none unless given" },
+  { .key = "bf16",
+    .type = PARAM_FLOPS,
+    .offset = offsetof(GpuSpec, bf16_flops),
+    .fallback = "0",
+    .help = "peak of the tensor cores in bf16, dense; 0: it has none",
+    .origin = "none unless given" },
+  { .key = "sms",
+    .type = PARAM_COUNT,
+    .offset = offsetof(GpuSpec, n_sms),
+    .min = 1,
+    .max = 4096,
+    .help = "streaming multiprocessors" },
+  { .key = "source",
+    .type = PARAM_TEXT,
+    .offset = offsetof(GpuSpec, source),
+    .fallback = "",
+    .help = "where these figures come from" },
+  PARAM_END,
+};
+
+const ParamSpec node_params[] = {
+  { .key = "name",
+    .type = PARAM_TEXT,
+    .offset = offsetof(NodeSpec, name),
+    .fallback = "",
+    .help = "what the node is called" },
+  { .key = "gpus",
+    .type = PARAM_COUNT,
+    .offset = offsetof(NodeSpec, n_gpus),
+    .min = 1,
+    .max = 1024,
+    .help = "GPUs in a node" },
+  { .key = "nics",
+    .type = PARAM_COUNT,
+    .offset = offsetof(NodeSpec, n_nics),
+    .fallback = "0",
+    .max = 64,
+    .help = "network cards in a node that training uses",
+    .origin = "none unless given" },
+  { .key = "nic_rate",
+    .type = PARAM_RATE,
+    .offset = offsetof(NodeSpec, nic_rate_Bps),
+    .fallback = "0",
+    .max = 1e15,
+    .help = "nominal rate of each card in each direction",
+    .origin = "none unless given" },
+  { .key = "source",
+    .type = PARAM_TEXT,
+    .offset = offsetof(NodeSpec, source),
+    .fallback = "",
+    .help = "where these figures come from" },
+  PARAM_END,
+};
+
+void gpu_clear(GpuSpec *gpu)
+{
+  param_clear(gpu_params, gpu);
+}
+
+static void module_clear(const ModuleInfo *info, void **params)
+{
+  if (*params != NULL)
+    param_clear(info->params, *params);
+  g_clear_pointer(params, g_free);
+}
+
+void node_clear(NodeSpec *node)
+{
+  gpu_clear(&node->gpu);
+  if (node->fabric != NULL)
+    module_clear(&node->fabric->info, &node->fabric_params);
+  param_clear(node_params, node);
+}
+
+void cluster_clear(ClusterSpec *cluster)
+{
+  node_clear(&cluster->node);
+  if (cluster->network != NULL)
+    module_clear(&cluster->network->info, &cluster->network_params);
+  if (cluster->transport != NULL)
+    module_clear(&cluster->transport->info, &cluster->transport_params);
+}

@@ -1,0 +1,75 @@
+#include "models/setup.h"
+
+const ParamSpec run_params[] = {
+  { .key = "iterations",
+    .type = PARAM_COUNT,
+    .offset = offsetof(RunSpec, iterations),
+    .fallback = "20",
+    .min = 1,
+    .max = 1e6,
+    .help = "iterations that are measured",
+    .origin = "our choice" },
+  { .key = "warmup",
+    .type = PARAM_COUNT,
+    .offset = offsetof(RunSpec, warmup),
+    .fallback = "3",
+    .max = 1e6,
+    .help = "iterations before them, run and not counted",
+    .origin = "our choice" },
+  { .key = "seed",
+    .type = PARAM_COUNT,
+    .offset = offsetof(RunSpec, seed),
+    .fallback = "1",
+    .help = "what every random draw follows from",
+    .origin = "our choice" },
+  { .key = "replicas",
+    .type = PARAM_COUNT,
+    .offset = offsetof(RunSpec, replicas),
+    .fallback = "1",
+    .min = 1,
+    .max = 1e4,
+    .help = "repetitions with other draws",
+    .origin = "our choice" },
+  PARAM_END,
+};
+
+static void constant_clear(Constant *constant)
+{
+  g_free(constant->name);
+  g_free(constant->value);
+  g_free(constant->source);
+}
+
+Setup *setup_new(void)
+{
+  Setup *setup = g_new0(Setup, 1);
+
+  setup->constants = g_array_new(FALSE, TRUE, sizeof(Constant));
+  g_array_set_clear_func(setup->constants, (GDestroyNotify)constant_clear);
+  return setup;
+}
+
+static void module_clear(const ModuleInfo *info, void *params)
+{
+  if (params != NULL)
+    param_clear(info->params, params);
+  g_free(params);
+}
+
+void setup_free(Setup *setup)
+{
+  if (setup == NULL)
+    return;
+  cluster_clear(&setup->cluster);
+  if (setup->model != NULL)
+    model_free(setup->model);
+  param_clear(workload_params, &setup->workload);
+  param_clear(compute_params, &setup->compute);
+  if (setup->strategy != NULL)
+    module_clear(&setup->strategy->info, setup->strategy_params);
+  if (setup->library != NULL)
+    module_clear(&setup->library->info, setup->library_params);
+  g_array_unref(setup->constants);
+  g_free(setup->name);
+  g_free(setup);
+}
