@@ -15,6 +15,26 @@ typedef struct {
 void unit_init(Unit *unit);
 void unit_clear(Unit *unit);
 
+/** Take gradient @p index along, which adds @p size_B to the message. */
+void unit_add(Unit *unit, guint32 index, double size_B);
+
+/** Take gradients @p begin up to but not including @p end along as they are. */
+void unit_add_range(Unit *unit, const Workload *workload, guint32 begin, guint32 end);
+
+/**
+ * Cut the gradients, in the order backward produces them, into buckets: each is closed by
+ * the gradient that makes it reach its limit, so that buckets overshoot and none is split.
+ * @param first_limit_B  of the first bucket; INFINITY puts everything into it
+ * @param limit_B        of the others
+ * @return guint32 per bucket: the number after its last gradient.
+ *         Transfer: caller unrefs
+ */
+GArray *schedule_cut_buckets(const Workload *workload, double first_limit_B,
+                             double limit_B);
+
+/** Times nearer than this are one instant: a simulated clock may ring that early [s]. */
+#define SCHEDULE_INSTANT_S 1e-9
+
 typedef enum {
   SCHEDULE_UNIT,  /**< a unit goes on the wire now */
   SCHEDULE_LATER, /**< ask again at the returned time, or when a gradient is ready */
@@ -35,6 +55,37 @@ typedef struct {
   void (*ready)(void *self, guint index, double now_s);
 
   /** What to send now. @p unit is empty at entry and filled for SCHEDULE_UNIT;
-   *  @p again_s is set for SCHEDULE_LATER, later than @p now_s. Required. */
+   *  @p again_s is set for SCHEDULE_LATER, later than @p now_s by more than
+   *  SCHEDULE_INSTANT_S. Required. */
   ScheduleAnswer (*next)(void *self, double now_s, Unit *unit, double *again_s);
 } ScheduleOps;
+
+extern const ModuleInfo *const schedule_table[];
+extern const ScheduleOps schedule_after_backward;
+extern const ScheduleOps schedule_wait_free;
+extern const ScheduleOps schedule_horovod_cycle;
+extern const ScheduleOps schedule_ddp_bucket;
+
+/** Params of schedule_after_backward. */
+typedef struct {
+  guint64 bucket_cap_B; /**< a message is closed when it reaches this; 0: one message */
+} AfterBackwardRule;
+
+/** Params of schedule_ddp_bucket. */
+typedef struct {
+  double first_bucket_B;
+  double bucket_cap_B;
+} DdpBucketRule;
+
+/** Params of schedule_horovod_cycle. */
+typedef struct {
+  double cycle_time_s;
+  double cached_s;    /**< negotiation when all ranks find every name in their cache [s] */
+  double uncached_s;  /**< negotiation through the coordinator [s] */
+  double threshold_B; /**< largest fused buffer; 0: nothing is fused */
+  double padding_B;   /**< sizes are rounded up to a multiple in a fused buffer; 1: none */
+  guint cache_capacity; /**< names the cache holds; 0: no cache */
+} HorovodCycleRule;
+
+/** Will any two neighbours of @p workload ever share a buffer? */
+bool horovod_cycle_can_fuse(const HorovodCycleRule *rule, const Workload *workload);

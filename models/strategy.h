@@ -7,20 +7,28 @@
 #include "models/schedule.h"
 
 typedef enum {
-  STAGE_WAIT,       /**< takes fixed_s + tensors * per_tensor_s + bytes * per_B_s */
+  STAGE_WAIT,       /**< takes what stage_wait_s() says */
   STAGE_COLLECTIVE, /**< an all-reduce of the unit by the library */
 } StageKind;
 
 /** One stage of the way of a unit. Consecutive stages on one resource hold it together. */
 typedef struct {
-  const char *name;     /**< "copy_in", "all_reduce", ... */
+  const char *name; /**< "copy_in", "all_reduce", ... */
   StageKind kind;
-  guint resource;       /**< index into Pipeline.resources */
-  bool only_fused;      /**< skipped by units of a single tensor */
-  double fixed_s;       /**< STAGE_WAIT [s] */
-  double per_tensor_s;  /**< STAGE_WAIT [s] */
-  double per_B_s;       /**< STAGE_WAIT [s/B] */
+  guint resource;          /**< index into Pipeline.resources */
+  bool only_fused;         /**< skipped by units of a single tensor */
+  double fixed_s;          /**< STAGE_WAIT [s] */
+  double per_tensor_s;     /**< STAGE_WAIT, per tensor or batch of tensors [s] */
+  guint tensors_per_batch; /**< tensors that share one per_tensor_s; 0 counts as 1 */
+  double per_B_s;          /**< STAGE_WAIT [s/B] */
 } Stage;
+
+/**
+ * Duration of a STAGE_WAIT for one unit [s]:
+ *     fixed_s + ceil(n_tensors / tensors_per_batch) * per_tensor_s + size_B * per_B_s
+ * and 0 for a single tensor if the stage is only for fused units.
+ */
+double stage_wait_s(const Stage *stage, guint n_tensors, double size_B);
 
 /** A queue, first come first served. */
 typedef struct {
@@ -41,9 +49,9 @@ typedef struct {
 
 typedef struct {
   const ScheduleOps *schedule;
-  void *schedule_state;    /**< owned; freed with schedule->free() */
+  void *schedule_state; /**< owned; freed with schedule->free() */
   Pipeline pipeline;
-  double communication_B;  /**< buffers on one GPU [B] */
+  double communication_B; /**< buffers on one GPU [B] */
 } Composition;
 
 typedef struct {
@@ -53,6 +61,22 @@ typedef struct {
 } StrategyOps;
 
 extern const ModuleInfo *const strategy_table[];
+extern const StrategyOps strategy_none;
+extern const StrategyOps strategy_wait_free;
+extern const StrategyOps strategy_horovod;
+extern const StrategyOps strategy_ddp;
+
+/** Append to an empty or growing pipeline; returns the number of the resource. */
+guint pipeline_add_resource(Pipeline *pipeline, const char *name, guint concurrency);
+void pipeline_add_stage(Pipeline *pipeline, const Stage *stage);
+
+/** Seconds per byte of a copy inside the GPU's memory, which reads and writes it [s/B]. */
+double strategy_copy_s_per_B(const GpuSpec *gpu);
+
+/** One short kernel in a stream of others, V100: the default of every "kernel_launch". */
+#define STRATEGY_KERNEL_LAUNCH "3.8 us"
+#define STRATEGY_KERNEL_LAUNCH_ORIGIN                                                      \
+  "NVIDIA blog, Getting Started with CUDA Graphs (2019), V100"
 
 void composition_clear(Composition *composition);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Composition, composition_clear)

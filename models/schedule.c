@@ -1,0 +1,42 @@
+#include "models/schedule.h"
+
+void unit_init(Unit *unit)
+{
+  unit->gradients = g_array_new(FALSE, FALSE, sizeof(guint32));
+  unit->size_B = 0;
+}
+
+void unit_clear(Unit *unit)
+{
+  g_clear_pointer(&unit->gradients, g_array_unref);
+  unit->size_B = 0;
+}
+
+void unit_add(Unit *unit, guint32 index, double size_B)
+{
+  g_array_append_val(unit->gradients, index);
+  unit->size_B += size_B;
+}
+
+void unit_add_range(Unit *unit, const Workload *workload, guint32 begin, guint32 end)
+{
+  for (guint32 index = begin; index < end; index++)
+    unit_add(unit, index, g_array_index(workload->gradients, Gradient, index).size_B);
+}
+
+GArray *schedule_cut_buckets(const Workload *workload, double first_limit_B, double limit_B)
+{
+  const guint n_gradients = workload->gradients->len;
+  GArray *ends = g_array_new(FALSE, FALSE, sizeof(guint32));
+  double filled_B = 0;
+
+  for (guint32 index = 0; index < n_gradients; index++) {
+    const guint32 end = index + 1;
+    filled_B += g_array_index(workload->gradients, Gradient, index).size_B;
+    if (filled_B >= (ends->len == 0 ? first_limit_B : limit_B) || end == n_gradients) {
+      g_array_append_val(ends, end);
+      filled_B = 0;
+    }
+  }
+  return ends;
+}

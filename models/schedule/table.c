@@ -1,0 +1,9 @@
+#include "models/schedule.h"
+
+const ModuleInfo *const schedule_table[] = {
+  &schedule_after_backward.info,
+  &schedule_wait_free.info,
+  &schedule_horovod_cycle.info,
+  &schedule_ddp_bucket.info,
+  NULL,
+};

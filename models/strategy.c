@@ -1,0 +1,42 @@
+#include "models/strategy.h"
+
+double stage_wait_s(const Stage *stage, guint n_tensors, double size_B)
+{
+  if (stage->only_fused && n_tensors <= 1)
+    return 0;
+
+  const guint per_batch = MAX(stage->tensors_per_batch, 1);
+  const guint n_batches = (n_tensors + per_batch - 1) / per_batch;
+  return stage->fixed_s + n_batches * stage->per_tensor_s + size_B * stage->per_B_s;
+}
+
+guint pipeline_add_resource(Pipeline *pipeline, const char *name, guint concurrency)
+{
+  const Resource resource = { .name = name, .concurrency = concurrency };
+
+  if (pipeline->resources == NULL)
+    pipeline->resources = g_array_new(FALSE, FALSE, sizeof(Resource));
+  g_array_append_val(pipeline->resources, resource);
+  return pipeline->resources->len - 1;
+}
+
+void pipeline_add_stage(Pipeline *pipeline, const Stage *stage)
+{
+  if (pipeline->stages == NULL)
+    pipeline->stages = g_array_new(FALSE, FALSE, sizeof(Stage));
+  g_array_append_vals(pipeline->stages, stage, 1);
+}
+
+double strategy_copy_s_per_B(const GpuSpec *gpu)
+{
+  return 2 / gpu->memory_Bps;
+}
+
+void composition_clear(Composition *composition)
+{
+  if (composition->schedule != NULL)
+    composition->schedule->free(composition->schedule_state);
+  g_clear_pointer(&composition->pipeline.resources, g_array_unref);
+  g_clear_pointer(&composition->pipeline.stages, g_array_unref);
+  *composition = (Composition){ 0 };
+}

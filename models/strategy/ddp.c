@@ -1,0 +1,109 @@
+/**
+ * @file ddp.c
+ * @brief PyTorch DistributedDataParallel: buckets, launched in order during backward.
+ *
+ * Every gradient is divided by the number of GPUs on its way into its bucket, by a kernel
+ * of its own (in place if gradients are views of the bucket). Buckets are reduced one after
+ * another on NCCL's stream. Unless gradients are views, they are copied back.
+ *
+ * The copies run on the compute stream. They are charged to their bucket here, all at its
+ * end, and not to the backward pass they interrupt: the last bucket's count fully, those of
+ * the others only if they hold up the next.
+ *
+ * Source: pytorch torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense,
+ * finalize_bucket_dense), torch/nn/parallel/distributed.py.
+ */
+#include "models/strategy.h"
+
+/* bucket_cap_mb counts these: int(bucket_cap_mb * 1024 * 1024), distributed.py. */
+#define MIB_B (1024.0 * 1024.0)
+
+typedef struct {
+  double bucket_cap_MiB;
+  guint64 first_bucket_B;
+  bool gradient_as_bucket_view;
+  double kernel_launch_s;
+} DdpParams;
+
+static const ParamSpec ddp_params[] = {
+  {
+    .key = "bucket_cap_mb",
+    .type = PARAM_NUMBER,
+    .offset = offsetof(DdpParams, bucket_cap_MiB),
+    .fallback = "25",
+    .min = 0,
+    .max = 1e6,
+    .help = "a bucket is closed when it reaches this many MiB",
+    .origin = "pytorch torch/nn/parallel/distributed.py",
+  },
+  {
+    .key = "first_bucket",
+    .type = PARAM_BYTES,
+    .offset = offsetof(DdpParams, first_bucket_B),
+    .fallback = "1 MiB",
+    .help = "limit of the first bucket; recent PyTorch: bucket_cap_mb where that is given",
+    .origin = "pytorch reducer.hpp, kDefaultFirstBucketBytes",
+  },
+  {
+    .key = "gradient_as_bucket_view",
+    .type = PARAM_BOOL,
+    .offset = offsetof(DdpParams, gradient_as_bucket_view),
+    .fallback = "false",
+    .help = "gradients live in the buckets: nothing copied back, no memory for buckets",
+    .origin = "pytorch torch/nn/parallel/distributed.py",
+  },
+  {
+    .key = "kernel_launch",
+    .type = PARAM_SECONDS,
+    .offset = offsetof(DdpParams, kernel_launch_s),
+    .fallback = STRATEGY_KERNEL_LAUNCH,
+    .help = "time of a short kernel in a stream; one per tensor and copy",
+    .origin = STRATEGY_KERNEL_LAUNCH_ORIGIN,
+  },
+  PARAM_END,
+};
+
+static void ddp_compose(const void *params, const StrategyContext *context,
+                        Composition *out)
+{
+  const DdpParams *self = params;
+  const DdpBucketRule rule = {
+    .first_bucket_B = (double)self->first_bucket_B,
+    .bucket_cap_B = self->bucket_cap_MiB * MIB_B,
+  };
+  Pipeline *pipeline = &out->pipeline;
+  const guint copies = pipeline_add_resource(pipeline, "bucket copies", 1);
+  const guint stream = pipeline_add_resource(pipeline, "nccl stream", 1);
+  Stage copy = {
+    .name = self->gradient_as_bucket_view ? "average" : "copy_in",
+    .kind = STAGE_WAIT,
+    .resource = copies,
+    .per_tensor_s = self->kernel_launch_s,
+    .per_B_s = strategy_copy_s_per_B(context->gpu),
+  };
+
+  pipeline_add_stage(pipeline, &copy);
+  pipeline_add_stage(pipeline, &(Stage){
+                                 .name = "all_reduce",
+                                 .kind = STAGE_COLLECTIVE,
+                                 .resource = stream,
+                               });
+  if (!self->gradient_as_bucket_view) {
+    copy.name = "copy_out";
+    pipeline_add_stage(pipeline, &copy);
+    out->communication_B = context->workload->gradient_B;
+  }
+  out->schedule = &schedule_ddp_bucket;
+  out->schedule_state = out->schedule->new (&rule, context->workload);
+}
+
+const StrategyOps strategy_ddp = {
+  .info = {
+    .name = "ddp",
+    .summary = "PyTorch DistributedDataParallel: buckets that overlap backward",
+    .source = "pytorch reducer.cpp, distributed.py; Li et al., VLDB 2020",
+    .params = ddp_params,
+    .params_size = sizeof(DdpParams),
+  },
+  .compose = ddp_compose,
+};

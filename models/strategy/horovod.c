@@ -1,0 +1,181 @@
+/**
+ * @file horovod.c
+ * @brief Horovod: negotiation in cycles, fused all-reduces on a stream.
+ *
+ * The knobs are HOROVOD_CYCLE_TIME, HOROVOD_FUSION_THRESHOLD and so on in lower case and
+ * without their prefix. Fused gradients are copied into the fusion buffer and out of it on
+ * the communication stream; one that travels alone is reduced in place.
+ *
+ * Negotiation runs over MPI on the hosts. With every name cached it is one all-reduce of a
+ * bit per name, by recursive doubling: floor(log2 N) messages in a row and two more unless
+ * N is a power of two (Thakur, Rabenseifner, Gropp, "Optimization of Collective
+ * Communication Operations in MPICH", IJHPCA 19, 2005). Otherwise a gather of the sizes, a
+ * gather of the requests, a broadcast of the size and of the responses follow, each a tree
+ * of ceil(log2 N) messages. The messages are short: their bytes cost nothing here.
+ *
+ * Source: horovod 0.28.1, operations.cc, global_state.h, controller.cc,
+ * mpi/mpi_controller.cc, ops/gpu_operations.cc, ops/cuda/cuda_kernels.h.
+ */
+#include "models/strategy.h"
+
+#include <math.h>
+
+/* Fusion buffers hold a multiple of this for each GPU of a node: 8 B (fp64) times
+ * FUSION_BUFFER_ATOMIC_UNIT = 64, controller.cc TensorFusionThresholdBytes. */
+#define FUSION_UNIT_B 512
+/* BATCHED_D2D_CAPACITY and BATCHED_D2D_PADDING, ops/cuda/cuda_kernels.h. */
+#define BATCHED_COPIES 160
+#define BATCHED_PADDING_B 16
+/* Gather, Gatherv, Bcast, Bcast: SendReadyTensors and SendFinalTensors. */
+#define N_COORDINATOR_TREES 4
+
+typedef struct {
+  double cycle_time_s;
+  guint64 fusion_threshold_B;
+  guint cache_capacity;
+  guint num_nccl_streams;
+  bool batch_d2d_memcopies;
+  double control_latency_s;
+  double kernel_launch_s;
+} HorovodParams;
+
+static const ParamSpec horovod_params[] = {
+  {
+    .key = "cycle_time",
+    .type = PARAM_SECONDS,
+    .offset = offsetof(HorovodParams, cycle_time_s),
+    .fallback = "1 ms",
+    .min = 0,
+    .max = 3600,
+    .help = "least time from one negotiation to the next",
+    .origin = "horovod 0.28.1 operations.cc",
+  },
+  {
+    .key = "fusion_threshold",
+    .type = PARAM_BYTES,
+    .offset = offsetof(HorovodParams, fusion_threshold_B),
+    .fallback = "128 MiB",
+    .help = "largest fused buffer, rounded up to 512 B per GPU of a node; 0: no fusion",
+    .origin = "horovod 0.28.1 operations.cc",
+  },
+  {
+    .key = "cache_capacity",
+    .type = PARAM_COUNT,
+    .offset = offsetof(HorovodParams, cache_capacity),
+    .fallback = "1024",
+    .help = "names whose negotiation takes the short way; 0: none",
+    .origin = "horovod 0.28.1 global_state.h",
+  },
+  {
+    .key = "num_nccl_streams",
+    .type = PARAM_COUNT,
+    .offset = offsetof(HorovodParams, num_nccl_streams),
+    .fallback = "1",
+    .min = 1,
+    .max = 1024,
+    .help = "all-reduces in flight at once, each stream with a fusion buffer",
+    .origin = "horovod 0.28.1 global_state.h",
+  },
+  {
+    .key = "batch_d2d_memcopies",
+    .type = PARAM_BOOL,
+    .offset = offsetof(HorovodParams, batch_d2d_memcopies),
+    .fallback = "true",
+    .help = "copy up to 160 tensors per kernel, padded to 16 B, instead of one",
+    .origin = "horovod 0.28.1 global_state.h",
+  },
+  {
+    .key = "control_latency",
+    .type = PARAM_SECONDS,
+    .offset = offsetof(HorovodParams, control_latency_s),
+    .fallback = "20 us",
+    .min = 0,
+    .max = 3600,
+    .help = "time of one short message between hosts during negotiation",
+    .origin = "assumed: kernel TCP, 10 to 30 us one way",
+  },
+  {
+    .key = "kernel_launch",
+    .type = PARAM_SECONDS,
+    .offset = offsetof(HorovodParams, kernel_launch_s),
+    .fallback = STRATEGY_KERNEL_LAUNCH,
+    .help = "time of a short kernel in a stream; copies take one or more",
+    .origin = STRATEGY_KERNEL_LAUNCH_ORIGIN,
+  },
+  PARAM_END,
+};
+
+static guint log2_floor(guint n)
+{
+  return g_bit_storage(n) - 1;
+}
+
+static guint log2_ceil(guint n)
+{
+  return n <= 1 ? 0 : g_bit_storage(n - 1);
+}
+
+static HorovodCycleRule cycle_rule(const HorovodParams *self,
+                                   const StrategyContext *context)
+{
+  const guint n_ranks = context->n_nodes * context->gpus_per_node;
+  const bool power_of_two = (n_ranks & (n_ranks - 1)) == 0;
+  const guint bits_rounds = log2_floor(n_ranks) + (power_of_two ? 0 : 2);
+  const guint coordinator_rounds = N_COORDINATOR_TREES * log2_ceil(n_ranks);
+  const double unit_B = FUSION_UNIT_B * (double)context->gpus_per_node;
+  const double cached_s = bits_rounds * self->control_latency_s;
+
+  return (HorovodCycleRule){
+    .cycle_time_s = self->cycle_time_s,
+    .cached_s = cached_s,
+    .uncached_s = coordinator_rounds * self->control_latency_s +
+                  (self->cache_capacity > 0 ? cached_s : 0),
+    .threshold_B = ceil((double)self->fusion_threshold_B / unit_B) * unit_B,
+    .padding_B = self->batch_d2d_memcopies ? BATCHED_PADDING_B : 1,
+    .cache_capacity = self->cache_capacity,
+  };
+}
+
+static void horovod_compose(const void *params, const StrategyContext *context,
+                            Composition *out)
+{
+  const HorovodParams *self = params;
+  const HorovodCycleRule rule = cycle_rule(self, context);
+  Pipeline *pipeline = &out->pipeline;
+  const guint stream =
+    pipeline_add_resource(pipeline, "nccl stream", self->num_nccl_streams);
+  Stage copy = {
+    .name = "copy_in",
+    .kind = STAGE_WAIT,
+    .resource = stream,
+    .only_fused = true,
+    .per_tensor_s = self->kernel_launch_s,
+    .tensors_per_batch = self->batch_d2d_memcopies ? BATCHED_COPIES : 1,
+    .per_B_s = strategy_copy_s_per_B(context->gpu),
+  };
+
+  pipeline_add_stage(pipeline, &copy);
+  pipeline_add_stage(pipeline, &(Stage){
+                                 .name = "all_reduce",
+                                 .kind = STAGE_COLLECTIVE,
+                                 .resource = stream,
+                               });
+  copy.name = "copy_out";
+  pipeline_add_stage(pipeline, &copy);
+
+  out->schedule = &schedule_horovod_cycle;
+  out->schedule_state = out->schedule->new (&rule, context->workload);
+  if (horovod_cycle_can_fuse(&rule, context->workload))
+    out->communication_B = self->num_nccl_streams * rule.threshold_B;
+}
+
+const StrategyOps strategy_horovod = {
+  .info = {
+    .name = "horovod",
+    .summary = "Horovod: cycles of negotiation, fused all-reduces during backward",
+    .source = "horovod 0.28.1; Sergeev & Del Balso, arXiv 1802.05799",
+    .params = horovod_params,
+    .params_size = sizeof(HorovodParams),
+  },
+  .compose = horovod_compose,
+};

@@ -1,0 +1,9 @@
+#include "models/strategy.h"
+
+const ModuleInfo *const strategy_table[] = {
+  &strategy_none.info,
+  &strategy_wait_free.info,
+  &strategy_horovod.info,
+  &strategy_ddp.info,
+  NULL,
+};
