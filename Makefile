@@ -83,6 +83,30 @@ asan:  ## check, under the address and undefined-behaviour sanitizers, in build-
 golden: all  ## rewrite tests/golden/ from what the program says now
 	$(Q)BUILD=$(BUILD) tests/check-golden.sh --update
 
+lint:  ## layers, banned words, clang-tidy, cppcheck (each where its tool is there)
+	@tests/check-layers.sh
+	@tests/check-words.sh
+	@tools/lint.sh "$(ALL_CPPFLAGS)" $(wildcard sim/main.c) $(LIB_SRC)
+
+format:  ## clang-format every file
+	clang-format -i $(C_FILES)
+
+format-check:  ## fail if clang-format would change a file
+	clang-format --dry-run --Werror $(C_FILES)
+
+bench: all $(BUILD)/tests/bench/measure  ## wall time and memory, ratios measured side by side
+	$(Q)BUILD=$(BUILD) tests/bench/run.sh
+
+instructions: all  ## instructions per benchmark, counted by callgrind: the same on every day
+	$(Q)BUILD=$(BUILD) tests/bench/instructions.sh
+
+$(BUILD)/tests/bench/measure: $(BUILD)/tests/bench/measure.o
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^
+
+proof:  ## README's commands in a bare Debian made for it (root, debootstrap)
+	tests/proof/bare-debian.sh
+
 clean:  ## remove what was built
 	rm -rf build build-*
 

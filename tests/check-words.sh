@@ -31,8 +31,8 @@ ban "$all" '(^|[^[:alnum:].])(/work/|/tmp/|\.\./shared|/home/|/root/)' 'a path t
 
 ban "$(program_without '^sim/main\.c$')" '\b(v?f?printf|puts|fputs|putchar|g_print|g_printerr|perror)\(' \
   'only sim/main.c talks'
-ban "$(program_without '^sim/main\.c$')" '\b(exit|abort|g_error|g_critical)\(' \
-  'only sim/main.c ends the program; user mistakes are GErrors'
+ban "$(program_without '^sim/main\.c$')" '\b(exit|abort)\(' \
+  'only sim/main.c ends the program'
 ban "$(program_without '^sim/main\.c$')" '\b(getenv|g_getenv|setlocale)\(' \
   'only sim/main.c reads the environment'
 ban "$(printf '%s\n' "$program" | grep '^models/')" \

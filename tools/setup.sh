@@ -18,7 +18,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" -eq 0 ]; then
-  as_root=env
+  as_root='env'
 elif command -v sudo >/dev/null; then
   as_root="sudo env"
 else

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Wall time and peak memory of the program, and what folding saves: every figure and both
+# sides of every ratio are measured in turn, in one run.
+# Usage: tests/bench/run.sh [ROUNDS]
+set -eu
+
+cd "$(dirname "$0")/../.."
+build=${BUILD:-build}
+program=$build/stepcast
+rounds=${1:-5}
+list=$(mktemp)
+trap 'rm -f "$list" "$list.out"' EXIT
+
+{
+  for scenario in tests/bench/*x*.json; do
+    printf '%s\t%s run %s\n' "$(basename "$scenario" .json)" "$program" "$scenario"
+  done
+  printf 'resnet50-200x8,unfolded\t%s run --fold=off tests/bench/resnet50-200x8.json\n' "$program"
+  printf 'chain-25x8,unfolded\t%s run --fold=off tests/bench/chain-25x8.json\n' "$program"
+} >"$list"
+
+"$build/tests/bench/measure" "$rounds" "$list" >"$list.out"
+awk -F'\t' '
+BEGIN { printf "%-28s %10s %10s %22s\n", "scenario", "wall", "peak", "wall / wall folded" }
+{
+  time[$1] = $2
+  base = $1
+  ratio = ""
+  if (sub(/,.*/, "", base) && time[base] > 0)
+    ratio = sprintf("%.1f", $2 / time[base])
+  printf "%-28s %8.3f s %6.0f MiB %22s\n", $1, $2, $3, ratio
+}
+END {
+  printf "131,072 GPUs against 1,600: %.1f times the wall time, 82 times the GPUs\n",
+         time["resnet50-16384x8"] / time["resnet50-200x8"]
+}' "$list.out"

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Hold the documents to the program: README names every command and option, its examples
+# run and print what it shows, and every scenario is listed and accepted.
+# Usage: tests/check-docs.sh
+set -eu
+
+cd "$(dirname "$0")/.."
+program=$PWD/${BUILD:-build}/stepcast
+[ -x "$program" ] || exit 77
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+bad=0
+
+complain() {
+  echo "$1"
+  bad=1
+}
+
+# The commands of --help: the indented words of its list.
+commands() {
+  "$program" --help | sed -n '/^Commands/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'
+}
+
+[ -n "$(commands)" ] || complain "--help lists no commands"
+for command in $(commands); do
+  grep -q "\`$command\b" README.md || complain "README.md: no command '$command'"
+  for option in $("$program" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
+    grep -qF -- "$option" README.md || complain "README.md: no option $option ($command)"
+  done
+done
+
+# README's shell examples, and the output shown right after one.
+mkdir -p "$scratch/tree/build"
+cp -r scenarios "$scratch/tree/"
+ln -s "$program" "$scratch/tree/build/stepcast"
+awk -v out="$scratch/example" '
+  /^```sh$/ { in_sh = 1; next }
+  /^```text$/ && n && ended == NR - 2 { in_text = 1; printf "" >(out "." n ".expected"); next }
+  /^```text$/ && n && ended == NR - 1 { in_text = 1; printf "" >(out "." n ".expected"); next }
+  /^```$/ { if (in_sh) ended = NR; in_sh = in_text = 0; next }
+  in_sh && /^build\/stepcast/ { n++; print >(out "." n ".command") }
+  in_text { print >(out "." n ".expected") }
+' README.md
+n=0
+for command in "$scratch"/example.*.command; do
+  [ -e "$command" ] || continue
+  n=$((n + 1))
+  example=${command%.command}
+  (cd "$scratch/tree" && sh "$command") >"$example.actual" 2>"$example.stderr" ||
+    complain "README.md: fails: $(cat "$command" "$example.stderr")"
+  [ ! -e "$example.expected" ] || diff -u "$example.expected" "$example.actual" ||
+    complain "README.md: prints something else: $(cat "$command")"
+done
+echo "$n examples of README.md"
+
+for scenario in scenarios/*.json; do
+  grep -qF "$(basename "$scenario")" scenarios/README.md ||
+    complain "scenarios/README.md: no line for $(basename "$scenario")"
+  "$program" check "$scenario" >"$scratch/check" 2>&1 ||
+    complain "$scenario is refused: $(cat "$scratch/check")"
+done
+exit $bad
