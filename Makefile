@@ -6,6 +6,8 @@ CFLAGS  ?= -O2 -g
 WERROR  ?= 0
 V       ?= 0
 SAN      =
+CASES   ?= 5000
+FUZZ_TIME ?= 60
 Q        = $(if $(filter 1,$(V)),,@)
 
 # All cores unless -j says otherwise; a make inside a make shares its parent's.
@@ -37,9 +39,13 @@ TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 DATA     := $(sort $(wildcard models/catalogue/*/*.json))
 CHECKS   := $(sort $(wildcard tests/check-*.sh))
 DEMO     := scenarios/demo-horovod.json scenarios/demo-ddp.json scenarios/demo-none.json
+BIN_DIR   = $(DESTDIR)$(PREFIX)/bin
+MAN_DIR   = $(DESTDIR)$(PREFIX)/share/man/man1
+SHARE_DIR = $(DESTDIR)$(PREFIX)/share/doc/stepcast
+COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 C_FILES   = $(shell find sim models tests -name '*.[ch]' | sort)
 
-.PHONY: all setup demo check run-checks asan verify golden lint format format-check bench \
+.PHONY: all setup demo check run-checks run-fuzzers asan verify golden lint format format-check bench \
         instructions fuzz proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -80,6 +86,10 @@ asan:  ## check, under the address and undefined-behaviour sanitizers, in build-
 	$(Q)$(MAKE) check BUILD=build-asan CFLAGS="-O1 -g" \
 	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
+verify: setup  ## check with CASES (5000) random networks in the folding proof, then asan
+	$(Q)$(MAKE) run-checks STEPCAST_CASES=$(CASES)
+	$(Q)$(MAKE) asan
+
 golden: all  ## rewrite tests/golden/ from what the program says now
 	$(Q)BUILD=$(BUILD) tests/check-golden.sh --update
 
@@ -104,6 +114,34 @@ $(BUILD)/tests/bench/measure: $(BUILD)/tests/bench/measure.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^
 
+fuzz:  ## every fuzzer for FUZZ_TIME (60) seconds; needs clang
+	$(Q)command -v clang >/dev/null || { echo "fuzz: needs clang, which is not installed"; exit 1; }
+	$(Q)$(MAKE) run-fuzzers BUILD=build-fuzz CC=clang CFLAGS="-O1 -g" \
+	  SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
+
+run-fuzzers: $(FUZZ_SRC:%.c=$(BUILD)/%)
+	$(Q)set -e; for fuzzer in $^; do \
+	  found=$(BUILD)/corpus/$${fuzzer##*/}; seeds=tests/fuzz/corpus/$${fuzzer##*/}; \
+	  mkdir -p $$found; [ -d $$seeds ] || seeds=; echo "  FUZZ  $$fuzzer"; \
+	  $$fuzzer -max_total_time=$(FUZZ_TIME) -timeout=2 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=$$found- $$found $$seeds; done
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LDLIBS)
+
+install: all  ## into DESTDIR/PREFIX: program, manual page, completion, scenarios
+	install -D -m 755 $(BUILD)/stepcast $(BIN_DIR)/stepcast
+	install -D -m 644 docs/stepcast.1 $(MAN_DIR)/stepcast.1
+	install -D -m 644 tools/completion.bash $(COMPLETION_DIR)/stepcast
+	install -d $(SHARE_DIR)/scenarios
+	install -m 644 $(wildcard scenarios/*.json) scenarios/README.md $(SHARE_DIR)/scenarios
+	install -m 644 README.md CHANGELOG.md LICENSE $(SHARE_DIR)
+
+uninstall:  ## take away what install put there
+	rm -f $(BIN_DIR)/stepcast $(MAN_DIR)/stepcast.1 $(COMPLETION_DIR)/stepcast
+	rm -rf $(SHARE_DIR)
+
 proof:  ## README's commands in a bare Debian made for it (root, debootstrap)
 	tests/proof/bare-debian.sh
 
@@ -113,4 +151,4 @@ clean:  ## remove what was built
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
--include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
+-include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
