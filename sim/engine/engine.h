@@ -16,8 +16,9 @@ typedef struct Engine Engine;
 typedef struct EngineSignal EngineSignal;
 
 typedef struct {
-  bool fold;                 /**< simulate one flow per class; false: every flow, every time */
-  const char *dump_platform; /**< also write the platform here (SimGrid XML); NULL: do not */
+  bool fold; /**< simulate one flow per class; false: every flow, every time */
+  const char
+    *dump_platform; /**< also write the platform here (SimGrid XML); NULL: do not */
 } EngineConfig;
 
 /** @param links  every link by number; copied */

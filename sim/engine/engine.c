@@ -1,0 +1,384 @@
+#include "sim/engine/engine.h"
+
+#include "sim/base/registry.h"
+#include "sim/engine/network.h"
+#include "sim/engine/porter.h"
+
+#include <errno.h>
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <simgrid/semaphore.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MAIN_HOST "main"
+
+/* How actors keep their stacks. Sanitizers want "thread": they cannot follow an exception
+ * through the hand-made stacks of "raw". */
+#ifndef ENGINE_CONTEXTS
+#define ENGINE_CONTEXTS "raw"
+#endif
+
+/* Flow sets announced together. */
+typedef struct {
+  guint first_set, n_sets;
+  bool overlap;
+} Call;
+
+typedef struct {
+  const FlowSet *set;
+  guint call;
+  guint network; /* number of its network */
+  guint index;   /* among the network's sets */
+  bool rehearsed;
+  double unit_s_per_B; /* measured in the rehearsal */
+} EngineSet;
+
+struct Engine {
+  EngineConfig config;
+  Link *links;
+  guint n_links;
+  GArray *calls;       /* of Call */
+  GArray *sets;        /* of EngineSet */
+  GPtrArray *networks; /* of Network */
+  Porters *porters;
+  double start_s;              /* SimGrid's clock when the first process began */
+  guint active_call, n_active; /* transfers in flight */
+  guint n_processes;
+  void (*main)(void *data);
+  void *main_data;
+  GError *fault;
+};
+
+struct EngineSignal {
+  Engine *engine;
+  sg_sem_t semaphore;
+};
+
+/* What a new process runs. */
+typedef struct {
+  Engine *engine;
+  void (*body)(void *data);
+  void *data;
+} Process;
+
+static EngineSet *set_at(const Engine *engine, guint set)
+{
+  return &g_array_index(engine->sets, EngineSet, set);
+}
+
+Engine *engine_new(const EngineConfig *config, const Link *links, guint n_links)
+{
+  Engine *engine = g_new0(Engine, 1);
+
+  engine->config = *config;
+  engine->links = g_memdup2(links, n_links * sizeof *links);
+  engine->n_links = n_links;
+  engine->calls = g_array_new(FALSE, FALSE, sizeof(Call));
+  engine->sets = g_array_new(FALSE, FALSE, sizeof(EngineSet));
+  engine->networks = g_ptr_array_new_with_free_func((GDestroyNotify)network_free);
+  return engine;
+}
+
+void engine_free(Engine *engine)
+{
+  g_free(engine->links);
+  g_array_unref(engine->calls);
+  g_array_unref(engine->sets);
+  g_ptr_array_unref(engine->networks);
+  g_clear_pointer(&engine->porters, porters_free);
+  g_clear_error(&engine->fault);
+  g_free(engine);
+}
+
+guint engine_add_sets(Engine *engine, const FlowSet *const *sets, guint n_sets,
+                      bool overlap)
+{
+  const guint first = engine->sets->len;
+
+  for (guint s = 0; s < n_sets; s++)
+    g_array_append_vals(engine->sets,
+                        &(EngineSet){ .set = sets[s], .call = engine->calls->len }, 1);
+  g_array_append_vals(
+    engine->calls, &(Call){ .first_set = first, .n_sets = n_sets, .overlap = overlap }, 1);
+  return first;
+}
+
+/* One network for sets first..first + n - 1, which may meet in it. */
+static void add_network(Engine *engine, guint first, guint n, bool fold)
+{
+  g_autofree const FlowSet **sets = g_new(const FlowSet *, n);
+
+  for (guint i = 0; i < n; i++) {
+    EngineSet *set = set_at(engine, first + i);
+    sets[i] = set->set;
+    set->network = engine->networks->len;
+    set->index = i;
+  }
+  g_ptr_array_add(engine->networks,
+                  network_new(sets, n, engine->links, engine->n_links, fold));
+}
+
+/* Sets that cannot meet are folded apart, each on its own copy of the links. */
+static void build_networks(Engine *engine)
+{
+  if (!engine->config.fold) {
+    if (engine->sets->len > 0)
+      add_network(engine, 0, engine->sets->len, false);
+    return;
+  }
+  for (guint c = 0; c < engine->calls->len; c++) {
+    const Call *call = &g_array_index(engine->calls, Call, c);
+    if (call->overlap && call->n_sets > 0)
+      add_network(engine, call->first_set, call->n_sets, true);
+    for (guint s = 0; !call->overlap && s < call->n_sets; s++) {
+      add_network(engine, call->first_set + s, 1, true);
+      set_at(engine, call->first_set + s)->rehearsed = true;
+    }
+  }
+}
+
+guint engine_n_classes(const Engine *engine, guint set)
+{
+  const EngineSet *which = set_at(engine, set);
+  const Network *network = g_ptr_array_index(engine->networks, which->network);
+  return network->first_class[which->index + 1] - network->first_class[which->index];
+}
+
+static char *platform_xml(const Engine *engine, gsize *length)
+{
+  GString *xml = g_string_new("<?xml version='1.0'?>\n"
+                              "<!DOCTYPE platform SYSTEM "
+                              "\"https://simgrid.org/simgrid.dtd\">\n"
+                              "<platform version=\"4.1\">\n"
+                              "<zone id=\"stepcast\" routing=\"Full\">\n"
+                              "  <zone id=\"control\" routing=\"Full\">\n"
+                              "    <host id=\"" MAIN_HOST "\" speed=\"1f\"/>\n"
+                              "  </zone>\n");
+
+  for (guint n = 0; n < engine->networks->len; n++)
+    network_write(g_ptr_array_index(engine->networks, n), n, xml);
+  g_string_append(xml, "</zone>\n</platform>\n");
+  *length = xml->len;
+  return g_string_free(xml, FALSE);
+}
+
+/* SimGrid reads platforms from files only; this one never touches a disk. */
+static bool load_platform(const char *xml, gsize length, GError **error)
+{
+  const int file = memfd_create("platform", MFD_CLOEXEC);
+
+  if (file < 0 || write(file, xml, length) != (ssize_t)length) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_IO, "cannot hold the platform in memory: %s",
+                g_strerror(errno));
+    if (file >= 0)
+      close(file);
+    return false;
+  }
+  g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", file);
+  simgrid_load_platform(path);
+  close(file);
+  return true;
+}
+
+/* The network model as network.h needs it; every default that moves a time is named. */
+static void start_simgrid(void)
+{
+  static const char *const arguments[] = {
+    "stepcast",
+    "--log=root.thres:critical",
+    "--cfg=network/model:CM02",
+    "--cfg=network/optim:Lazy",
+    "--cfg=network/crosstraffic:0",
+    "--cfg=network/TCP-gamma:0",
+    "--cfg=network/weight-S:0",
+    "--cfg=network/bandwidth-factor:1",
+    "--cfg=network/latency-factor:1e-18",
+    "--cfg=surf/precision:1e-12",
+    "--cfg=maxmin/precision:1e-14",
+    "--cfg=contexts/factory:" ENGINE_CONTEXTS,
+    "--cfg=contexts/stack-size:256",
+    NULL,
+  };
+  g_auto(GStrv) copy = g_strdupv((char **)arguments);
+  int n = (int)g_strv_length(copy);
+
+  simgrid_init(&n, copy);
+}
+
+double engine_now_s(const Engine *engine)
+{
+  return simgrid_get_clock() - engine->start_s;
+}
+
+void engine_sleep(Engine *engine G_GNUC_UNUSED, double duration_s)
+{
+  if (duration_s > 0)
+    sg_actor_sleep_for(duration_s);
+}
+
+/* End the run: nothing after this makes sense. */
+static void engine_fail(Engine *engine, SimError code, const char *cause)
+{
+  if (engine->fault == NULL)
+    engine->fault = g_error_new_literal(SIM_ERROR, (int)code, cause);
+  sg_actor_kill_all();
+  sg_actor_exit();
+}
+
+static void run_process(int argc G_GNUC_UNUSED, char **argv G_GNUC_UNUSED)
+{
+  g_autofree Process *process = sg_actor_self_get_data();
+
+  process->body(process->data);
+  process->engine->n_processes--;
+}
+
+void engine_spawn(Engine *engine, const char *name, void (*body)(void *data), void *data)
+{
+  Process *process = g_new(Process, 1);
+  *process = (Process){ .engine = engine, .body = body, .data = data };
+
+  engine->n_processes++;
+  sg_actor_t actor = sg_actor_init(name, sg_host_by_name(MAIN_HOST));
+  sg_actor_set_data(actor, process);
+  sg_actor_start_(actor, run_process, 0, NULL);
+}
+
+/* Run a message over every class of the set and wait for the last. */
+static void move(Engine *engine, const EngineSet *set, double size_B)
+{
+  const Network *network = g_ptr_array_index(engine->networks, set->network);
+  if (!porters_move(engine->porters, network, set->network, set->index, size_B))
+    engine_fail(engine, SIM_ERROR_VALUE,
+                "one transfer would take more than two hours; check sizes and rates");
+}
+
+void engine_transfer(Engine *engine, guint set_number, double size_B)
+{
+  const EngineSet *set = set_at(engine, set_number);
+  const Call *call = &g_array_index(engine->calls, Call, set->call);
+
+  if (engine->n_active > 0 && (engine->active_call != set->call || !call->overlap))
+    engine_fail(engine, SIM_ERROR_FAULT, "two transfers meet that were announced apart");
+  engine->active_call = set->call;
+  engine->n_active++;
+  if (set->rehearsed)
+    engine_sleep(engine, set->unit_s_per_B * size_B);
+  else
+    move(engine, set, size_B);
+  engine->n_active--;
+}
+
+/* In a fluid network a set that runs alone takes time in proportion to its bytes: run each
+ * once, for about a second, and remember. They have links of their own, so all run at once.
+ */
+typedef struct {
+  Engine *engine;
+  EngineSet *set;
+  EngineSignal *done;
+} Rehearsal;
+
+static void rehearse(void *data)
+{
+  g_autofree Rehearsal *rehearsal = data;
+  EngineSet *set = rehearsal->set;
+  const Network *network = g_ptr_array_index(rehearsal->engine->networks, set->network);
+  const double size_B = 1 / network->bound_s_per_B[set->index];
+  const double begin_s = simgrid_get_clock();
+
+  move(rehearsal->engine, set, size_B);
+  set->unit_s_per_B = (simgrid_get_clock() - begin_s) / size_B;
+  engine_signal_raise(rehearsal->done);
+}
+
+static void rehearse_all(Engine *engine)
+{
+  EngineSignal *done = engine_signal_new(engine);
+  guint n = 0;
+
+  for (guint s = 0; s < engine->sets->len; s++) {
+    EngineSet *set = set_at(engine, s);
+    const Network *network = g_ptr_array_index(engine->networks, set->network);
+    if (!set->rehearsed || !(network->bound_s_per_B[set->index] > 0))
+      continue;
+    Rehearsal *rehearsal = g_new(Rehearsal, 1);
+    *rehearsal = (Rehearsal){ .engine = engine, .set = set, .done = done };
+    engine_spawn(engine, "rehearsal", rehearse, rehearsal);
+    n++;
+  }
+  while (n-- > 0)
+    engine_signal_wait(done);
+  engine_signal_free(done);
+}
+
+static void run_main(void *data)
+{
+  Engine *engine = data;
+
+  rehearse_all(engine);
+  engine->start_s = simgrid_get_clock();
+  engine->main(engine->main_data);
+}
+
+bool engine_run(Engine *engine, void (*main)(void *data), void *data, GError **error)
+{
+  gsize length;
+
+  build_networks(engine);
+  g_autofree char *xml = platform_xml(engine, &length);
+  if (engine->config.dump_platform != NULL &&
+      !g_file_set_contents(engine->config.dump_platform, xml, (gssize)length, error))
+    return false;
+
+  start_simgrid();
+  if (!load_platform(xml, length, error))
+    return false;
+  engine->porters = porters_new();
+  engine->main = main;
+  engine->main_data = data;
+  engine_spawn(engine, "main", run_main, engine);
+  simgrid_run();
+
+  if (engine->fault == NULL && engine->n_processes > 0)
+    engine->fault =
+      g_error_new(SIM_ERROR, SIM_ERROR_FAULT, "%u simulated processes wait for ever",
+                  engine->n_processes);
+  if (engine->fault == NULL)
+    return true;
+  g_propagate_error(error, g_steal_pointer(&engine->fault));
+  return false;
+}
+
+EngineSignal *engine_signal_new(Engine *engine)
+{
+  EngineSignal *signal = g_new(EngineSignal, 1);
+  *signal = (EngineSignal){ .engine = engine, .semaphore = sg_sem_init(0) };
+  return signal;
+}
+
+void engine_signal_free(EngineSignal *signal)
+{
+  sg_sem_destroy(signal->semaphore);
+  g_free(signal);
+}
+
+void engine_signal_raise(EngineSignal *signal)
+{
+  sg_sem_release(signal->semaphore);
+}
+
+void engine_signal_wait(EngineSignal *signal)
+{
+  sg_sem_acquire(signal->semaphore);
+}
+
+bool engine_signal_wait_until(EngineSignal *signal, double deadline_s)
+{
+  const double timeout_s = deadline_s - engine_now_s(signal->engine);
+
+  if (sg_sem_would_block(signal->semaphore) && !(timeout_s > 0))
+    return false;
+  return sg_sem_acquire_timeout(signal->semaphore, MAX(timeout_s, 0)) == 0;
+}

@@ -1,0 +1,25 @@
+/**
+ * @file porter.h
+ * @brief Actors that carry one message over all classes of a flow set.
+ *
+ * SimGrid's C interface starts a communication only between two actors, one on either
+ * host. A porter serves one host of a network: it starts all communications of its host
+ * and waits for them.
+ */
+#pragma once
+
+#include "sim/engine/network.h"
+
+typedef struct Porters Porters;
+
+Porters *porters_new(void);
+void porters_free(Porters *porters);
+
+/**
+ * Move a message of @p size_B bytes over set @p set of @p network; returns when the last
+ * class has arrived. Call from an actor.
+ * @param number  of the network, as network_write() was told
+ * @return false, before anything moves, if an amount does not fit SimGrid's whole numbers
+ */
+bool porters_move(Porters *porters, const Network *network, guint number, guint set,
+                  double size_B);
