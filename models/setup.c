@@ -33,8 +33,10 @@ const ParamSpec run_params[] = {
   PARAM_END,
 };
 
-static void constant_clear(Constant *constant)
+static void constant_clear(void *data)
 {
+  Constant *constant = data;
+
   g_free(constant->name);
   g_free(constant->value);
   g_free(constant->source);
@@ -45,7 +47,7 @@ Setup *setup_new(void)
   Setup *setup = g_new0(Setup, 1);
 
   setup->constants = g_array_new(FALSE, TRUE, sizeof(Constant));
-  g_array_set_clear_func(setup->constants, (GDestroyNotify)constant_clear);
+  g_array_set_clear_func(setup->constants, constant_clear);
   return setup;
 }
 

@@ -35,8 +35,30 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Documents, documents_free)
  * @param name  shown in messages, usually the file's path
  * @return the root, owned by @p documents and valid as long as it; NULL after a problem
  */
-cJSON *documents_parse(Documents *documents, const char *name, const char *text, gsize length,
-                       Problems *problems);
+cJSON *documents_parse(Documents *documents, const char *name, const char *text,
+                       gsize length, Problems *problems);
+
+/**
+ * Parse what `--set` assigns: JSON if it is JSON, else the text as a string.
+ * @param setting  "path=value", shown in messages
+ * @return owned by @p documents; NULL after a problem
+ */
+cJSON *documents_parse_setting(Documents *documents, const char *setting, const char *value,
+                               Problems *problems);
+
+/** Own @p item, which was taken out of one of the roots. */
+void documents_adopt(Documents *documents, cJSON *item);
+
+/** Say who vouches for the figures of the text in which @p item stands. */
+void documents_set_origin(Documents *documents, const cJSON *item, const char *origin);
+
+/** Where a figure comes from: what documents_set_origin() said, else "FILE:LINE" or
+ *  "--set path=value"; NULL if @p item was not parsed here. Transfer: caller frees. */
+char *documents_origin(const Documents *documents, const cJSON *item);
+
+/** The value as it is written there, a string with its quotes. NULL if @p item was not
+ *  parsed here. Transfer: caller frees. */
+char *documents_raw(const Documents *documents, const cJSON *item);
 
 /**
  * Note that the value @p item is wrong.
@@ -46,7 +68,12 @@ cJSON *documents_parse(Documents *documents, const char *name, const char *text,
 void documents_blame(const Documents *documents, Problems *problems, const cJSON *item,
                      const char *key, const char *cause);
 
-/** "scenarios/x.json:3:17", or NULL if @p item was not parsed here. Transfer: caller frees. */
+/** The same, but the caret stands under the key, not the value: for keys nobody knows. */
+void documents_blame_key(const Documents *documents, Problems *problems, const cJSON *item,
+                         const char *key, const char *cause);
+
+/** "scenarios/x.json:3:17", or NULL if @p item was not parsed here. Transfer: caller frees.
+ */
 char *documents_place(const Documents *documents, const cJSON *item);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(cJSON, cJSON_Delete)
