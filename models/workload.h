@@ -4,32 +4,24 @@
  */
 #pragma once
 
-#include "models/cluster.h"
 #include "models/model.h"
+#include "models/precision.h"
 
-typedef enum {
-  PRECISION_FP32,
-  PRECISION_TF32,
-  PRECISION_AMP,  /**< fp16 arithmetic, fp32 master weights and gradients */
-  PRECISION_FP16, /**< fp16 arithmetic and gradients, fp32 master weights */
-  PRECISION_BF16, /**< bf16 arithmetic and gradients, fp32 master weights */
-} Precision;
+/** Larger batches per GPU are refused. */
+#define WORKLOAD_MAX_BATCH 1000000u
 
-extern const char *const precision_names[];
+/** Longer samples are refused. */
+#define WORKLOAD_MAX_SEQUENCE 10000000u
 
-typedef enum { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM } Optimizer;
-
-extern const char *const optimizer_names[];
-
-/** Measured times of one layer, for the whole batch. */
+/** Measured times of one layer, or of a group of them ("layer1.0"), for the whole batch. */
 typedef struct {
   char *name;
   double forward_s, backward_s;
 } ComputeLayer;
 
 /** What a scenario says about computing. At most one of the first three is given; with
- *  none, the model's published baseline for this GPU and precision, else an assumed
- *  efficiency. */
+ *  none, the model's published baseline for this GPU and precision, else the time that the
+ *  layers need at an assumed share of the GPU's peaks. */
 typedef struct {
   double samples_per_s; /**< measured on one GPU at this batch; 0 if not given */
   double efficiency;    /**< share of the peak FLOP/s; 0 if not given */
@@ -75,11 +67,14 @@ typedef struct {
 } Workload;
 
 /**
- * Spread the compute time over the layers (roofline weights: FLOPs over the peak, moved
- * bytes over the memory bandwidth, whichever is longer), backward twice forward.
- * The model must outlive it. Transfer: caller frees with workload_free().
- * @return NULL with SIM_ERROR_VALUE if the GPU cannot do the precision or a measured
- *         model lacks layers
+ * Find the compute time (see ComputeSpec) and spread it over the layers in proportion to
+ * their roofline: FLOPs over the usual share of the peak, or moved bytes over the memory
+ * bandwidth, whichever is longer; by parameters if the model states no FLOPs. Backward
+ * takes twice forward. The optimiser passes over the parameters at memory bandwidth: part
+ * of a measured samples_per_s, on top of everything else. The model must outlive it.
+ * Transfer: caller frees with workload_free().
+ * @return NULL with SIM_ERROR_VALUE if the GPU cannot do the precision, the measured
+ *         layers are not the model's, or a measured rate is beyond what memory allows
  */
 Workload *workload_new(const Model *model, const WorkloadSpec *spec,
                        const ComputeSpec *compute, const GpuSpec *gpu, GError **error);

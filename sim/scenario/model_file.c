@@ -1,0 +1,203 @@
+/**
+ * @file model_file.c
+ * @brief Check a model's JSON as it is written, then write its repetitions out.
+ */
+#include "sim/scenario/model_file.h"
+
+#include "models/precision.h"
+#include "models/workload.h"
+#include "sim/scenario/model_check.h"
+
+#include <math.h>
+
+#define MAX_RATE 1e9
+
+static const char sequence_placeholder[] = "{sequence}";
+
+/* ---- published rates -------------------------------------------------------------- */
+
+static void bind_baseline(ModelReader *reader, const cJSON *item, Model *model)
+{
+  const double own = model_reader_count(reader, item, "sequence", 1, WORKLOAD_MAX_SEQUENCE,
+                                        reader->own_sequence);
+  const char *gpu = model_reader_text(reader, item, "gpu", true);
+  const char *precision = model_reader_text(reader, item, "precision", true);
+  const char *source = model_reader_text(reader, item, "source", true);
+  const double rate = model_reader_number(reader, item, "samples_per_s", 0, MAX_RATE, 0);
+
+  model_reader_check_keys(reader, item, model_baseline_keys);
+  if (precision != NULL && !g_strv_contains(precision_names, precision)) {
+    g_autofree char *suggestion = registry_suggestion(precision_names, precision);
+    const gsize mark = model_reader_enter(reader, "precision");
+    model_reader_blame(reader, cJSON_GetObjectItemCaseSensitive(item, "precision"),
+                       "unknown precision '%s'%s", precision, suggestion);
+    model_reader_leave(reader, mark);
+  }
+  if (rate <= 0)
+    model_reader_blame(reader, item, "needs \"samples_per_s\", more than 0");
+  if (own != reader->sequence)
+    return;
+  const ModelBaseline baseline = { .gpu = g_strdup(gpu),
+                                   .precision = g_strdup(precision),
+                                   .samples_per_s = rate,
+                                   .source = g_strdup(source) };
+  g_array_append_val(model->baselines, baseline);
+}
+
+static void bind_baselines(ModelReader *reader, const cJSON *root, Model *model)
+{
+  const cJSON *list = model_reader_list(reader, root, "baselines", false);
+  const cJSON *item = NULL;
+  guint index = 0;
+  const gsize list_mark = model_reader_enter(reader, "baselines");
+
+  cJSON_ArrayForEach(item, list)
+  {
+    const gsize mark = model_reader_enter_element(reader, index++);
+    bind_baseline(reader, item, model);
+    model_reader_leave(reader, mark);
+  }
+  model_reader_leave(reader, list_mark);
+}
+
+/* ---- layers ----------------------------------------------------------------------- */
+
+typedef struct {
+  ModelReader *reader;
+  Model *model;
+  GHashTable *names; /* full names of the layers so far; borrowed */
+} Expansion;
+
+static char *replace(const char *text, const char *placeholder, double number)
+{
+  g_auto(GStrv) parts = g_strsplit(text, placeholder, -1);
+  g_autofree char *with = g_strdup_printf("%.0f", number);
+
+  return g_strjoinv(with, parts);
+}
+
+static double count_of(const cJSON *object, const char *key, double fallback)
+{
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+  return item != NULL ? item->valuedouble : fallback;
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+  return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+static void add_tensor(Model *model, char *name, double n_values)
+{
+  const ModelTensor tensor = { .name = name, .n_values = (guint64)n_values };
+
+  g_array_append_val(model->tensors, tensor);
+}
+
+static void add_amounts(ModelLayer *layer, const cJSON *item, double sequence)
+{
+  for (const ModelKey *key = model_layer_keys; key->name != NULL; key++)
+    if (key->is_amount) {
+      double *amount = (double *)((char *)layer + key->field);
+      *amount += count_of(item, key->name, 0) * pow(sequence, key->power);
+    }
+}
+
+static void add_layer(Expansion *expansion, const cJSON *item, const char *name)
+{
+  Model *model = expansion->model;
+  ModelLayer layer = { .name = g_strdup(name), .first_tensor = model->tensors->len };
+  const cJSON *tensor = NULL;
+
+  add_amounts(&layer, item, expansion->reader->sequence);
+  if (cJSON_GetObjectItemCaseSensitive(item, "values") != NULL)
+    add_tensor(model, g_strdup(name), count_of(item, "values", 1));
+  cJSON_ArrayForEach(tensor, cJSON_GetObjectItemCaseSensitive(item, "tensors"))
+    add_tensor(model, g_strdup_printf("%s.%s", name, text_of(tensor, "name")),
+               count_of(tensor, "values", 1));
+  layer.n_tensors = model->tensors->len - layer.first_tensor;
+  g_array_append_val(model->layers, layer);
+  if (!g_hash_table_add(expansion->names, layer.name))
+    model_reader_blame(expansion->reader, item, "the model has another layer '%s'", name);
+}
+
+static void expand(Expansion *expansion, const cJSON *layers, const char *prefix)
+{
+  const cJSON *item = NULL;
+
+  cJSON_ArrayForEach(item, layers)
+  {
+    const cJSON *children = cJSON_GetObjectItemCaseSensitive(item, "layers");
+    const double first = count_of(item, "first", 0);
+    const double repeat = count_of(item, "repeat", 1);
+    const guint n_before = problems_count(expansion->reader->problems);
+
+    /* One problem per layer is enough: its repetitions would only repeat it. */
+    for (double i = first; i < first + repeat; i++) {
+      if (problems_count(expansion->reader->problems) > n_before)
+        break;
+      g_autofree char *own = replace(text_of(item, "name"), MODEL_PLACEHOLDER, i);
+      g_autofree char *name = g_strconcat(prefix, own, NULL);
+      g_autofree char *inner = g_strconcat(name, ".", NULL);
+      if (children != NULL)
+        expand(expansion, children, inner);
+      else
+        add_layer(expansion, item, name);
+    }
+  }
+}
+
+/* ---- the whole -------------------------------------------------------------------- */
+
+static void read_sequence(ModelReader *reader, const cJSON *root, guint wanted)
+{
+  const double most = model_reader_count(reader, root, "max_sequence", 1,
+                                         WORKLOAD_MAX_SEQUENCE, WORKLOAD_MAX_SEQUENCE);
+
+  reader->own_sequence =
+    model_reader_count(reader, root, "sequence", 1, WORKLOAD_MAX_SEQUENCE, 0);
+  reader->sequence = wanted > 0 ? wanted : reader->own_sequence;
+  if (wanted > 0 && reader->own_sequence <= 0)
+    model_reader_blame(
+      reader, root, "its samples are no sequences, so workload.sequence must not be set");
+  if (reader->sequence > most)
+    model_reader_blame(reader, root,
+                       "a sequence of %.0f tokens is longer than its %.0f positions",
+                       reader->sequence, most);
+}
+
+static void bind_texts(ModelReader *reader, const cJSON *root, Model *model)
+{
+  const char *sample = model_reader_text(reader, root, "sample", false);
+  const char *source = model_reader_text(reader, root, "source", false);
+
+  model->name = g_strdup(model_reader_text(reader, root, "name", true));
+  model->sample =
+    replace(sample != NULL ? sample : "sample", sequence_placeholder, reader->sequence);
+  model->source = g_strdup(source != NULL ? source : "not stated");
+  model->sequence = (guint)reader->sequence;
+}
+
+Model *model_file_bind(const cJSON *root, const char *key, const Documents *documents,
+                       Problems *problems, guint sequence)
+{
+  g_autoptr(Model) model = model_new();
+  g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+  ModelReader reader = { .documents = documents, .problems = problems };
+  Expansion expansion = { .reader = &reader, .model = model, .names = names };
+  const guint n_before = problems_count(problems);
+
+  reader.path = g_string_new(key);
+  model_reader_check_keys(&reader, root, model_keys);
+  if (cJSON_IsObject(root)) {
+    read_sequence(&reader, root, sequence);
+    bind_texts(&reader, root, model);
+    model_check_layers(&reader, root);
+    bind_baselines(&reader, root, model);
+  }
+  if (problems_count(problems) == n_before)
+    expand(&expansion, cJSON_GetObjectItemCaseSensitive(root, "layers"), "");
+  g_string_free(reader.path, TRUE);
+  return problems_count(problems) == n_before ? g_steal_pointer(&model) : NULL;
+}
