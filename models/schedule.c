@@ -8,7 +8,8 @@ void unit_init(Unit *unit)
 
 void unit_clear(Unit *unit)
 {
-  g_clear_pointer(&unit->gradients, g_array_unref);
+  g_array_unref(unit->gradients);
+  unit->gradients = NULL;
   unit->size_B = 0;
 }
 

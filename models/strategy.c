@@ -36,7 +36,9 @@ void composition_clear(Composition *composition)
 {
   if (composition->schedule != NULL)
     composition->schedule->free(composition->schedule_state);
-  g_clear_pointer(&composition->pipeline.resources, g_array_unref);
-  g_clear_pointer(&composition->pipeline.stages, g_array_unref);
+  if (composition->pipeline.resources != NULL)
+    g_array_unref(composition->pipeline.resources);
+  if (composition->pipeline.stages != NULL)
+    g_array_unref(composition->pipeline.stages);
   *composition = (Composition){ 0 };
 }
