@@ -46,3 +46,6 @@ struct FabricOps {
 };
 
 extern const ModuleInfo *const fabric_table[];
+extern const FabricOps fabric_nvswitch;
+extern const FabricOps fabric_nvlink_mesh;
+extern const FabricOps fabric_pcie;

@@ -36,3 +36,6 @@ struct NetworkOps {
 };
 
 extern const ModuleInfo *const network_table[];
+extern const NetworkOps network_switch;
+extern const NetworkOps network_leaf_spine;
+extern const NetworkOps network_rail_optimised;

@@ -27,7 +27,9 @@ typedef struct Topology Topology;
 
 /**
  * Build the graph of @p cluster. NIC links carry what the transport leaves of the
- * nominal rate. Transfer: caller frees with topology_free().
+ * nominal rate; their latency is the network's alone (see topology_message_latency_s()).
+ * A single node needs neither network nor transport (both may be NULL then).
+ * Transfer: caller frees with topology_free().
  * @return NULL with SIM_ERROR_VALUE if the parts do not fit together
  */
 Topology *topology_new(const ClusterSpec *cluster, GError **error);
@@ -67,3 +69,9 @@ const guint *topology_ring_order(const Topology *topology, guint index);
 
 /** Local number of the GPU nearest to NIC @p nic of a node. */
 guint topology_nic_gpu(const Topology *topology, guint nic);
+
+/** Limit of one connection between nodes; INFINITY if none [B/s]. */
+double topology_flow_cap_Bps(const Topology *topology);
+
+/** What the transport adds to every inter-node message, and no link contains [s]. */
+double topology_message_latency_s(const Topology *topology);

@@ -19,3 +19,5 @@ struct TransportOps {
 };
 
 extern const ModuleInfo *const transport_table[];
+extern const TransportOps transport_tcp;
+extern const TransportOps transport_rdma;

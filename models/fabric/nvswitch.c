@@ -1,0 +1,66 @@
+/**
+ * @file nvswitch.c
+ * @brief GPUs on NVSwitches: one port each way per GPU, no contention inside the switches.
+ *
+ * A GPU spreads every transfer over all its NVLinks and the switches carry any pattern of
+ * them, so the ports alone limit.
+ */
+#include "models/fabric/pcie_tree.h"
+#include "models/topology.h"
+
+typedef struct {
+  double port_rate_Bps;
+  double port_latency_s;
+  PcieParams pcie;
+} NvswitchParams;
+
+// clang-format off
+static const ParamSpec nvswitch_params[] = {
+  { .key = "port_rate", .type = PARAM_RATE, .offset = offsetof(NvswitchParams, port_rate_Bps),
+    .min = 1e6, .max = 1e15,
+    .help = "what all NVLinks of one GPU carry together in each direction" },
+  { .key = "port_latency", .type = PARAM_SECONDS,
+    .offset = offsetof(NvswitchParams, port_latency_s), .fallback = "0 s", .min = 0, .max = 1,
+    .help = "one way through the switch, on top of the library's latency per hop",
+    .origin = "contained in the library's latency per hop" },
+  PCIE_PARAMS(NvswitchParams, pcie),
+  PARAM_END,
+};
+// clang-format on
+
+static bool nvswitch_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
+                           NodeGraph *graph, GError **error G_GNUC_UNUSED)
+{
+  const NvswitchParams *params = data;
+  const guint n = node_graph_n_gpus(graph);
+  g_autofree guint32 *up = g_new(guint32, n);
+  g_autofree guint32 *down = g_new(guint32, n);
+  g_autofree guint *order = g_new(guint, n);
+
+  for (guint gpu = 0; gpu < n; gpu++) {
+    up[gpu] = node_graph_add_link(graph, TIER_NVLINK, params->port_rate_Bps,
+                                  params->port_latency_s);
+    down[gpu] = node_graph_add_link(graph, TIER_NVLINK, params->port_rate_Bps, 0);
+    order[gpu] = gpu;
+  }
+  for (guint src = 0; src < n; src++)
+    for (guint dst = 0; dst < n; dst++)
+      if (src != dst)
+        node_graph_set_gpu_route(graph, src, dst, (guint32[]){ up[src], down[dst] }, 2);
+
+  g_autoptr(PcieTree) tree = pcie_tree_new(&params->pcie, graph, false);
+  pcie_tree_set_nic_routes(tree, graph);
+  node_graph_add_ring_order(graph, order);
+  return true;
+}
+
+const FabricOps fabric_nvswitch = {
+  .info = {
+    .name = "nvswitch",
+    .summary = "NVSwitch: every GPU at full rate to every other",
+    .source = "NVIDIA DGX-2, DGX A100 and DGX H100 system architectures",
+    .params = nvswitch_params,
+    .params_size = sizeof(NvswitchParams),
+  },
+  .build = nvswitch_build,
+};

@@ -1,0 +1,197 @@
+#include "models/fabric/pcie_tree.h"
+
+#include "models/topology.h"
+#include "models/topology/node_graph.h"
+
+/* A port: one link each way. */
+typedef struct {
+  guint32 up, down;
+} Port;
+
+struct PcieTree {
+  PcieParams params;
+  guint n_gpus, n_nics, n_switches;
+  Port *gpus, *switches, *nics;
+  guint32 *sockets; /* [from * params.sockets + to] */
+};
+
+static guint switch_of_gpu(const PcieTree *tree, guint gpu)
+{
+  return gpu / tree->params.gpus_per_switch;
+}
+
+static guint switch_of_nic(const PcieTree *tree, guint nic)
+{
+  return (guint)((guint64)nic * tree->n_switches / tree->n_nics);
+}
+
+static guint socket_of_switch(const PcieTree *tree, guint index)
+{
+  return (guint)((guint64)index * tree->params.sockets / tree->n_switches);
+}
+
+guint pcie_tree_socket_of_gpu(const PcieTree *tree, guint gpu)
+{
+  return socket_of_switch(tree, switch_of_gpu(tree, gpu));
+}
+
+static Port *draw_ports(NodeGraph *graph, guint n, double rate_Bps)
+{
+  Port *ports = g_new0(Port, n);
+
+  for (guint i = 0; i < n; i++) {
+    ports[i].up = node_graph_add_link(graph, TIER_PCIE, rate_Bps, 0);
+    ports[i].down = node_graph_add_link(graph, TIER_PCIE, rate_Bps, 0);
+  }
+  return ports;
+}
+
+static void draw_sockets(PcieTree *tree, NodeGraph *graph)
+{
+  const guint n = tree->params.sockets;
+
+  tree->sockets = g_new0(guint32, (gsize)n * n);
+  /* Only sockets that carry a switch: an idle link would count as unused capacity. */
+  if (socket_of_switch(tree, tree->n_switches - 1) == 0)
+    return;
+  for (guint i = 0; i < n * n; i++)
+    if (i / n != i % n)
+      tree->sockets[i] =
+        node_graph_add_link(graph, TIER_HOST, tree->params.socket_rate_Bps, 0);
+}
+
+/* NICs of one switch stand at its GPUs in turn. */
+static void place_nics(const PcieTree *tree, NodeGraph *graph)
+{
+  guint first_nic = 0;
+
+  for (guint nic = 0; nic < tree->n_nics; nic++) {
+    const guint index = switch_of_nic(tree, nic);
+    if (switch_of_nic(tree, first_nic) != index)
+      first_nic = nic;
+    const guint first_gpu = index * tree->params.gpus_per_switch;
+    const guint n_here = MIN(tree->params.gpus_per_switch, tree->n_gpus - first_gpu);
+    node_graph_set_nic_gpu(graph, nic, first_gpu + (nic - first_nic) % n_here);
+  }
+}
+
+PcieTree *pcie_tree_new(const PcieParams *params, NodeGraph *graph, bool through_host)
+{
+  PcieTree *tree = g_new0(PcieTree, 1);
+  const double rate_Bps = params->pcie_rate_Bps;
+
+  tree->params = *params;
+  tree->n_gpus = node_graph_n_gpus(graph);
+  tree->n_nics = node_graph_n_nics(graph);
+  tree->n_switches = (tree->n_gpus - 1) / params->gpus_per_switch + 1;
+  tree->gpus = draw_ports(graph, tree->n_gpus, rate_Bps);
+  tree->nics = draw_ports(graph, tree->n_nics, rate_Bps);
+  if (tree->n_switches > 1 || through_host)
+    tree->switches = draw_ports(graph, tree->n_switches, rate_Bps);
+  draw_sockets(tree, graph);
+  place_nics(tree, graph);
+  return tree;
+}
+
+void pcie_tree_free(PcieTree *tree)
+{
+  if (tree == NULL)
+    return;
+  g_free(tree->gpus);
+  g_free(tree->switches);
+  g_free(tree->nics);
+  g_free(tree->sockets);
+  g_free(tree);
+}
+
+static void cross_sockets(const PcieTree *tree, guint from, guint to, GArray *path)
+{
+  if (from != to)
+    g_array_append_val(path, tree->sockets[from * tree->params.sockets + to]);
+}
+
+static void cross_switches(const PcieTree *tree, guint from, guint to, GArray *path)
+{
+  if (from == to)
+    return;
+  g_array_append_val(path, tree->switches[from].up);
+  cross_sockets(tree, socket_of_switch(tree, from), socket_of_switch(tree, to), path);
+  g_array_append_val(path, tree->switches[to].down);
+}
+
+void pcie_tree_route(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray *path)
+{
+  g_array_append_val(path, tree->gpus[src_gpu].up);
+  cross_switches(tree, switch_of_gpu(tree, src_gpu), switch_of_gpu(tree, dst_gpu), path);
+  g_array_append_val(path, tree->gpus[dst_gpu].down);
+}
+
+void pcie_tree_route_through_host(const PcieTree *tree, guint src_gpu, guint dst_gpu,
+                                  const guint32 *host_links, GArray *path)
+{
+  const guint from = pcie_tree_socket_of_gpu(tree, src_gpu);
+
+  g_array_append_val(path, tree->gpus[src_gpu].up);
+  g_array_append_val(path, tree->switches[switch_of_gpu(tree, src_gpu)].up);
+  g_array_append_val(path, host_links[from]);
+  cross_sockets(tree, from, pcie_tree_socket_of_gpu(tree, dst_gpu), path);
+  g_array_append_val(path, tree->switches[switch_of_gpu(tree, dst_gpu)].down);
+  g_array_append_val(path, tree->gpus[dst_gpu].down);
+}
+
+static bool is_nearest_to_some_nic(const NodeGraph *graph, guint gpu)
+{
+  for (guint nic = 0; nic < node_graph_n_nics(graph); nic++)
+    if (node_graph_nic_gpu(graph, nic) == gpu)
+      return true;
+  return false;
+}
+
+/* The GPU whose PCIe port carries what @p gpu exchanges with @p nic. */
+static guint relay_of(const PcieTree *tree, const NodeGraph *graph, guint gpu, guint nic)
+{
+  const guint near = node_graph_nic_gpu(graph, nic);
+
+  if (gpu == near)
+    return gpu;
+  /* A neighbour of the NIC that serves no other may use its own port. */
+  if (switch_of_gpu(tree, gpu) == switch_of_nic(tree, nic) &&
+      !is_nearest_to_some_nic(graph, gpu))
+    return gpu;
+  const NodeRoute route = node_graph_gpu_route(graph, gpu, near);
+  const bool nvlink =
+    route.n_links > 0 && node_graph_links(graph)[route.links[0]].tier == TIER_NVLINK;
+  return nvlink ? near : gpu;
+}
+
+static void append_route(GArray *path, NodeRoute route)
+{
+  if (route.n_links > 0)
+    g_array_append_vals(path, route.links, route.n_links);
+}
+
+void pcie_tree_set_nic_routes(const PcieTree *tree, NodeGraph *graph)
+{
+  g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+  for (guint gpu = 0; gpu < tree->n_gpus; gpu++) {
+    for (guint nic = 0; nic < tree->n_nics; nic++) {
+      const guint relay = relay_of(tree, graph, gpu, nic);
+      const guint near = switch_of_gpu(tree, relay), far = switch_of_nic(tree, nic);
+
+      g_array_set_size(path, 0);
+      append_route(path, node_graph_gpu_route(graph, gpu, relay));
+      g_array_append_val(path, tree->gpus[relay].up);
+      cross_switches(tree, near, far, path);
+      g_array_append_val(path, tree->nics[nic].down);
+      node_graph_set_nic_out(graph, gpu, nic, &g_array_index(path, guint32, 0), path->len);
+
+      g_array_set_size(path, 0);
+      g_array_append_val(path, tree->nics[nic].up);
+      cross_switches(tree, far, near, path);
+      g_array_append_val(path, tree->gpus[relay].down);
+      append_route(path, node_graph_gpu_route(graph, relay, gpu));
+      node_graph_set_nic_in(graph, nic, gpu, &g_array_index(path, guint32, 0), path->len);
+    }
+  }
+}

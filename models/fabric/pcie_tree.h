@@ -1,0 +1,73 @@
+/**
+ * @file pcie_tree.h
+ * @brief The PCIe side of a node, which every fabric has: how GPUs reach the NICs.
+ *
+ *     socket 0 ======== socket 1        HOST, one link each way per pair of sockets
+ *      |    |            |    |
+ *     sw   sw           sw   sw         PCIE, each way
+ *     /|\  /|\          /|\  /|                                                             \
+ *    G G N G G N       G G N G G N      PCIE, each way
+ *
+ * GPUs hang on the switches in order, switches on the sockets in order, and NICs are
+ * spread evenly over the switches. Latencies are 0: the hop latencies of the
+ * communication libraries, measured between kernels, contain them.
+ */
+#pragma once
+
+#include "models/fabric.h"
+
+/** The keys a fabric shares with the others; a member of its params struct. */
+typedef struct {
+  double pcie_rate_Bps;
+  guint gpus_per_switch;
+  guint sockets;
+  double socket_rate_Bps;
+} PcieParams;
+
+/** The rows of PcieParams for a params struct @p params_type with such a member @p pcie. */
+// clang-format off
+#define PCIE_PARAMS(params_type, pcie)                                                       \
+  { .key = "pcie_rate", .type = PARAM_RATE,                                                  \
+    .offset = offsetof(params_type, pcie.pcie_rate_Bps), .min = 1e6, .max = 1e15,            \
+    .help = "what one PCIe port carries in each direction" },                                \
+  { .key = "gpus_per_switch", .type = PARAM_COUNT,                                           \
+    .offset = offsetof(params_type, pcie.gpus_per_switch), .fallback = "1", .min = 1, .max = 1024, \
+    .help = "GPUs behind one PCIe switch or root port",                                      \
+    .origin = "assumed: every GPU has a port of its own" },                                  \
+  { .key = "sockets", .type = PARAM_COUNT, .offset = offsetof(params_type, pcie.sockets),    \
+    .fallback = "1", .min = 1, .max = 16,                                                    \
+    .help = "CPU sockets that the PCIe switches are spread over",                            \
+    .origin = "assumed: one socket" },                                                       \
+  { .key = "socket_rate", .type = PARAM_RATE,                                                \
+    .offset = offsetof(params_type, pcie.socket_rate_Bps), .fallback = "10 GB/s", .min = 1e6, \
+    .max = 1e15, .help = "what crosses from one CPU socket to another, in each direction",   \
+    .origin = "nccl 2.30.7 graph/topo.h, two Skylake sockets" }
+// clang-format on
+
+typedef struct PcieTree PcieTree;
+
+/**
+ * Draw the links of the tree into @p graph and say which GPU is nearest to which NIC.
+ * @param through_host  also draw the way of GPUs that share a switch up to their socket
+ * Transfer: caller frees with pcie_tree_free().
+ */
+PcieTree *pcie_tree_new(const PcieParams *params, NodeGraph *graph, bool through_host);
+void pcie_tree_free(PcieTree *tree);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PcieTree, pcie_tree_free)
+
+guint pcie_tree_socket_of_gpu(const PcieTree *tree, guint gpu);
+
+/** Append the links of the shortest way from @p src_gpu to @p dst_gpu to @p path. */
+void pcie_tree_route(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray *path);
+
+/** The same by way of host memory: @p host_links are links number [socket]. */
+void pcie_tree_route_through_host(const PcieTree *tree, guint src_gpu, guint dst_gpu,
+                                  const guint32 *host_links, GArray *path);
+
+/**
+ * Lay all routes between GPUs and NICs, after those between GPUs. A GPU away from the NIC
+ * that has an NVLink route to the GPU nearest to it hands its data over there (NCCL's PXN,
+ * on by default since 2.12), so that neither the root ports nor the ports of other GPUs
+ * carry it.
+ */
+void pcie_tree_set_nic_routes(const PcieTree *tree, NodeGraph *graph);

@@ -1,0 +1,9 @@
+#include "models/network.h"
+
+/* In the order `list` shows them. */
+const ModuleInfo *const network_table[] = {
+  &network_switch.info,
+  &network_leaf_spine.info,
+  &network_rail_optimised.info,
+  NULL,
+};
