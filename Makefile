@@ -87,10 +87,11 @@ asan:  ## check, under the address and undefined-behaviour sanitizers, in build-
 	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
 verify: setup  ## check with CASES (5000) random networks in the folding proof, then asan
-	$(Q)$(MAKE) run-checks STEPCAST_CASES=$(CASES)
+	$(Q)$(MAKE) run-checks CASES=$(CASES)
 	$(Q)$(MAKE) asan
 
-golden: all  ## rewrite tests/golden/ from what the program says now
+golden: all $(BUILD)/tests/unit/test_output  ## rewrite tests/golden/ from what the program says now
+	$(Q)STEPCAST_GOLDEN=rewrite $(BUILD)/tests/unit/test_output >/dev/null
 	$(Q)BUILD=$(BUILD) tests/check-golden.sh --update
 
 lint:  ## layers, banned words, clang-tidy, cppcheck (each where its tool is there)
