@@ -9,6 +9,7 @@
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
 #include <simgrid/semaphore.h>
+#include <simgrid/version.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -62,6 +63,12 @@ typedef struct {
   void (*body)(void *data);
   void *data;
 } Process;
+
+const char *engine_version(void)
+{
+  return "SimGrid " G_STRINGIFY(SIMGRID_VERSION_MAJOR) "." G_STRINGIFY(
+    SIMGRID_VERSION_MINOR);
+}
 
 static EngineSet *set_at(const Engine *engine, guint set)
 {

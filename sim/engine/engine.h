@@ -36,6 +36,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Engine, engine_free)
 guint engine_add_sets(Engine *engine, const FlowSet *const *sets, guint n_sets,
                       bool overlap);
 
+/** What simulates: "SimGrid 3.32". Borrowed. */
+const char *engine_version(void);
+
 /** Classes of flows that set @p set is simulated with; after engine_run() began. */
 guint engine_n_classes(const Engine *engine, guint set);
 

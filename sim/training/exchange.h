@@ -1,0 +1,54 @@
+/**
+ * @file exchange.h
+ * @brief What the GPUs of a cluster can exchange: collectives as flow sets, ready to run.
+ */
+#pragma once
+
+#include "models/setup.h"
+#include "models/topology.h"
+#include "sim/engine/engine.h"
+
+typedef struct Exchange Exchange;
+
+/** What one phase does to the links, per byte of message. */
+typedef struct {
+  double moved[TIER_N];   /**< bytes, summed over the links of a tier */
+  double busiest[TIER_N]; /**< seconds that the busiest link of a tier needs [s/B] */
+} PhaseLoad;
+
+/** One phase of a message that travels: where it runs and how long it waits before. */
+typedef struct {
+  const char *name;
+  guint set;     /**< the engine's number */
+  double wait_s; /**< latencies on the critical path */
+  double wire_B; /**< message bytes including the protocol's */
+  const PhaseLoad *load;
+} ExchangePhase;
+
+/** Lay down the cluster and every collective the library may choose.
+ *  Transfer: caller frees. @return NULL with SIM_ERROR_VALUE if parts do not fit */
+Exchange *exchange_new(const Setup *setup, GError **error);
+void exchange_free(Exchange *exchange);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Exchange, exchange_free)
+
+const Topology *exchange_topology(const Exchange *exchange);
+
+/** Announce all flow sets to @p engine. @param overlap  may two messages be in flight? */
+void exchange_announce(Exchange *exchange, Engine *engine, bool overlap);
+
+/** What the library does with an all-reduce of @p size_B bytes. */
+LibraryChoice exchange_choose(const Exchange *exchange, double size_B);
+
+guint exchange_n_phases(const Exchange *exchange, const LibraryChoice *choice);
+ExchangePhase exchange_phase(const Exchange *exchange, const LibraryChoice *choice,
+                             guint index, double size_B);
+
+/** Sum of the capacities of a tier's links [B/s], and how many there are. */
+double exchange_tier_capacity_Bps(const Exchange *exchange, guint tier);
+guint exchange_tier_n_links(const Exchange *exchange, guint tier);
+
+/** Least time of any all-reduce of @p size_B bytes on this cluster [s]. */
+double exchange_floor_s(const Exchange *exchange, double size_B);
+
+/** What bounds a message: the name of a tier, or "latency". Borrowed. */
+const char *exchange_bottleneck(const Exchange *exchange, double size_B);

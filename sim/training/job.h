@@ -1,0 +1,59 @@
+/**
+ * @file job.h
+ * @brief One simulated training run: the worker, the dispatcher, the pipeline.
+ *
+ * Synchronous data-parallel workers of one kind behave alike, so one worker stands for
+ * all. It computes and reports gradients to the schedule; the dispatcher asks the schedule
+ * for units; each resource of the pipeline serves units first come, first served.
+ */
+#pragma once
+
+#include "sim/base/rng.h"
+#include "sim/training/timeline.h"
+
+/** A unit on its way through the pipeline. */
+typedef struct {
+  Unit unit;
+  guint stage; /**< the next one */
+} Item;
+
+/** A resource's queue. */
+typedef struct {
+  GQueue items;          /**< of Item; NULL: closing time */
+  EngineSignal *arrived; /**< raised once per entry */
+} Lane;
+
+typedef struct {
+  const Setup *setup;
+  const Workload *workload;
+  Composition *composition;
+  Exchange *exchange;
+  Engine *engine;
+  Timeline timeline;
+  Rng *jitter;
+
+  Lane *lanes;        /**< of each resource */
+  EngineSignal *wake; /**< for the dispatcher */
+  bool dispatcher_waits, closing;
+  guint n_pending; /**< gradients of this iteration not yet synchronised */
+  EngineSignal *synchronised;
+  double *ready_s; /**< of each gradient, this iteration */
+
+  double measured_from_s, measured_to_s; /**< end of warm-up, end of the last iteration */
+  double last_from_s;                    /**< begin of the last iteration */
+} Job;
+
+/** The first process of the run: spawns the others and computes. @p data is the Job. */
+void job_run(void *data);
+
+/** Start one process per resource and server. */
+void job_open_pipeline(Job *job);
+/** Let the servers end once their queues are empty. */
+void job_close_pipeline(Job *job);
+/** Free the queues; after the run. */
+void job_free_pipeline(Job *job);
+/** Send @p unit on its way; it is empty afterwards. */
+void job_dispatch(Job *job, Unit *unit);
+
+/** Track number of a server of a resource; 0 is "compute". */
+guint job_track(const Job *job, guint resource, guint server);

@@ -1,0 +1,207 @@
+#include "sim/training/training.h"
+
+#include "models/memory.h"
+#include "sim/base/stats.h"
+#include "sim/training/job.h"
+
+/* Messages may meet if more than one server runs collectives. */
+static bool may_overlap(const Pipeline *pipeline)
+{
+  guint n_servers = 0, last = G_MAXUINT;
+
+  for (guint s = 0; s < pipeline->stages->len; s++) {
+    const Stage *stage = &g_array_index(pipeline->stages, Stage, s);
+    if (stage->kind != STAGE_COLLECTIVE || stage->resource == last)
+      continue;
+    n_servers += g_array_index(pipeline->resources, Resource, stage->resource).concurrency;
+    last = stage->resource;
+  }
+  return n_servers > 1;
+}
+
+static void add_tracks(const Pipeline *pipeline, Result *result)
+{
+  result_add_track(result, "compute");
+  for (guint r = 0; r < pipeline->resources->len; r++) {
+    const Resource *resource = &g_array_index(pipeline->resources, Resource, r);
+    for (guint i = 0; i < resource->concurrency; i++) {
+      g_autofree char *name =
+        i == 0 ? g_strdup(resource->name) : g_strdup_printf("%s %u", resource->name, i + 1);
+      result_add_track(result, name);
+    }
+  }
+}
+
+static void describe(const Job *job, bool folded, Result *result)
+{
+  const Setup *setup = job->setup;
+  const Workload *workload = job->workload;
+  const Topology *topology = exchange_topology(job->exchange);
+
+  result->name = g_strdup(setup->name);
+  result->engine =
+    g_strdup_printf("%s, %s", folded ? "folded" : "explicit", engine_version());
+  result->n_nodes = topology_n_nodes(topology);
+  result->n_gpus = topology_n_gpus(topology);
+  result->model = g_strdup(workload->model->name);
+  result->gpu = g_strdup(setup->cluster.node.gpu.name);
+  result->strategy = g_strdup(setup->strategy->info.name);
+  result->library = g_strdup(setup->library->info.name);
+  result->compute_source = g_strdup(workload->compute_source);
+  result->n_parameters = model_n_parameters(workload->model);
+  result->batch_per_gpu = workload->batch_per_gpu;
+  result->gradient_B = workload->gradient_B;
+  for (guint i = 0; i < setup->constants->len; i++)
+    result_add_constant(result, &g_array_index(setup->constants, Constant, i));
+}
+
+static void measure_speed(const Job *job, Result *result)
+{
+  const double measured_s = job->measured_to_s - job->measured_from_s;
+  const double compute_s = workload_compute_s(job->workload);
+
+  result->iteration_time_s = measured_s / job->setup->run.iterations;
+  result->compute_time_s = MIN(compute_s, result->iteration_time_s);
+  result->throughput_per_gpu_samples_per_s =
+    job->workload->batch_per_gpu / result->iteration_time_s;
+  result->throughput_samples_per_s =
+    result->throughput_per_gpu_samples_per_s * result->n_gpus;
+  result->comm_busy_share = MIN(job->timeline.busy_s / measured_s, 1);
+  result->gpu_utilisation = result->compute_time_s / result->iteration_time_s;
+  result->comm_exposed_share = 1 - result->gpu_utilisation;
+  result->scaling_efficiency = result->gpu_utilisation;
+  result->units_per_iteration = (double)job->timeline.n_units / job->setup->run.iterations;
+}
+
+static void measure_memory(const Job *job, Result *result)
+{
+  const MemoryUse use = memory_use(job->workload, &job->setup->cluster.node.gpu,
+                                   job->composition->communication_B);
+
+  result->max_batch_per_gpu = memory_max_batch(&use);
+  result->memory_used_B = memory_total_B(&use, job->workload->batch_per_gpu);
+  result->memory_capacity_B = use.capacity_B;
+}
+
+static void measure_latency(const Job *job, Result *result)
+{
+  GArray *latencies_s = job->timeline.latencies_s;
+  double *sorted = (double *)(void *)latencies_s->data;
+
+  if (latencies_s->len == 0)
+    return;
+  stats_sort(sorted, latencies_s->len);
+  result->latency_p50_s = stats_quantile(sorted, latencies_s->len, 0.50);
+  result->latency_p95_s = stats_quantile(sorted, latencies_s->len, 0.95);
+  result->latency_p99_s = stats_quantile(sorted, latencies_s->len, 0.99);
+}
+
+static void measure_links(const Job *job, Result *result)
+{
+  const double measured_s = job->measured_to_s - job->measured_from_s;
+
+  for (guint tier = 0; tier < TIER_N; tier++) {
+    if (!(job->timeline.moved_B[tier] > 0))
+      continue;
+    const double could_move_B =
+      exchange_tier_capacity_Bps(job->exchange, tier) * measured_s;
+    const LinkUse use = { .tier = tier,
+                          .n_links = exchange_tier_n_links(job->exchange, tier),
+                          .mean = MIN(job->timeline.moved_B[tier] / could_move_B, 1),
+                          .peak = job->timeline.peak[tier] };
+    g_array_append_val(result->links, use);
+  }
+}
+
+static void measure_exchange(const Job *job, Result *result)
+{
+  const GArray *stages = job->composition->pipeline.stages;
+  const double largest_B = job->timeline.largest_unit_B;
+
+  for (guint s = 0; s < stages->len; s++)
+    result_add_stage(result, g_array_index(stages, Stage, s).name,
+                     job->timeline.stage_s[s] / job->setup->run.iterations);
+  result->floor_s = exchange_floor_s(job->exchange, job->workload->gradient_B);
+  if (!(largest_B > 0))
+    return;
+  const LibraryChoice choice = exchange_choose(job->exchange, largest_B);
+  result->algorithm =
+    *choice.protocol == '\0'
+      ? g_strdup(choice.collective->info.name)
+      : g_strdup_printf("%s/%s", choice.collective->info.name, choice.protocol);
+  result->bottleneck = g_strdup(exchange_bottleneck(job->exchange, largest_B));
+}
+
+static void measure(const Job *job, bool folded, Result *result)
+{
+  describe(job, folded, result);
+  measure_speed(job, result);
+  measure_memory(job, result);
+  measure_latency(job, result);
+  measure_links(job, result);
+  measure_exchange(job, result);
+  result->replicas = 1;
+  if (job->timeline.traced) {
+    result->last_start_s = job->last_from_s;
+    result->last_end_s = job->measured_to_s;
+  }
+}
+
+static void job_clear(Job *job)
+{
+  job_free_pipeline(job);
+  g_clear_pointer(&job->wake, engine_signal_free);
+  g_clear_pointer(&job->synchronised, engine_signal_free);
+  g_clear_pointer(&job->ready_s, g_free);
+  timeline_clear(&job->timeline);
+}
+
+static Workload *compute_of(const Setup *setup, GError **error)
+{
+  return workload_new(setup->model, &setup->workload, &setup->compute,
+                      &setup->cluster.node.gpu, error);
+}
+
+static void compose(const Setup *setup, const Workload *workload, Composition *composition)
+{
+  const StrategyContext context = { .workload = workload,
+                                    .gpu = &setup->cluster.node.gpu,
+                                    .n_nodes = setup->cluster.n_nodes,
+                                    .gpus_per_node = setup->cluster.node.n_gpus };
+  setup->strategy->compose(setup->strategy_params, &context, composition);
+}
+
+Result *training_forecast(const Setup *setup, const TrainingConfig *config, GError **error)
+{
+  const EngineConfig engine_config = { .fold = config->fold,
+                                       .dump_platform = config->dump_platform };
+  g_autoptr(Workload) workload = compute_of(setup, error);
+  g_autoptr(Exchange) exchange = workload == NULL ? NULL : exchange_new(setup, error);
+  if (exchange == NULL)
+    return NULL;
+
+  const Topology *topology = exchange_topology(exchange);
+  g_auto(Composition) composition = { 0 };
+  compose(setup, workload, &composition);
+  g_autoptr(Engine) engine =
+    engine_new(&engine_config, topology_links(topology), topology_n_links(topology));
+  g_autoptr(Rng) jitter =
+    rng_stream(rng_hash(setup->run.seed, config->replica, 0), "jitter");
+  g_autoptr(Result) result = result_new();
+  Job job = { .setup = setup,
+              .workload = workload,
+              .composition = &composition,
+              .exchange = exchange,
+              .engine = engine,
+              .jitter = jitter };
+
+  exchange_announce(exchange, engine, may_overlap(&composition.pipeline));
+  timeline_init(&job.timeline, config->traced, composition.pipeline.stages->len, result);
+  if (config->traced)
+    add_tracks(&composition.pipeline, result);
+  const bool ran = engine_run(engine, job_run, &job, error);
+  if (ran)
+    measure(&job, config->fold, result);
+  job_clear(&job);
+  return ran ? g_steal_pointer(&result) : NULL;
+}
