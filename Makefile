@@ -84,7 +84,8 @@ run-checks: $(TESTS) $(if $(wildcard sim/main.c),$(BUILD)/stepcast)
 
 asan:  ## check, under the address and undefined-behaviour sanitizers, in build-asan/
 	$(Q)$(MAKE) check BUILD=build-asan CFLAGS="-O1 -g" \
-	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+	    -DENGINE_CONTEXTS=thread"
 
 verify: setup  ## check with CASES (5000) random networks in the folding proof, then asan
 	$(Q)$(MAKE) run-checks CASES=$(CASES)

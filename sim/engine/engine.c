@@ -18,7 +18,7 @@
 /* How actors keep their stacks. Sanitizers want "thread": they cannot follow an exception
  * through the hand-made stacks of "raw". */
 #ifndef ENGINE_CONTEXTS
-#define ENGINE_CONTEXTS "raw"
+#define ENGINE_CONTEXTS raw
 #endif
 
 /* Flow sets announced together. */
@@ -204,7 +204,7 @@ static void start_simgrid(void)
     "--cfg=network/latency-factor:1e-18",
     "--cfg=surf/precision:1e-12",
     "--cfg=maxmin/precision:1e-14",
-    "--cfg=contexts/factory:" ENGINE_CONTEXTS,
+    "--cfg=contexts/factory:" G_STRINGIFY(ENGINE_CONTEXTS),
     "--cfg=contexts/stack-size:256",
     NULL,
   };

@@ -234,10 +234,10 @@ static void draw_case(guint64 seed, Case *scene)
               .size_B = floor(exp(log(1e9) * (0.4 + 0.6 * rng_uniform(rng)))) };
 }
 
-/* STEPCAST_CASES raises the number of random cases for a longer proof. */
+/* CASES raises the number of random cases for a longer proof. */
 static guint n_random_cases(void)
 {
-  const char *wanted = getenv("STEPCAST_CASES");
+  const char *wanted = getenv("CASES");
   return wanted != NULL ? (guint)atoi(wanted) : 200;
 }
 
