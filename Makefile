@@ -24,7 +24,8 @@ PKG_LIBS     = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PKGS)))$(PKG_LIBS
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wundef \
             -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
             $(if $(filter 1,$(WERROR)),-Werror)
-ALL_CPPFLAGS = -I. -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED $(PKG_CPPFLAGS) $(CPPFLAGS)
+ALL_CPPFLAGS = -I. -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED $(PKG_CPPFLAGS) $(CPPFLAGS) \
+               $(if $(SAN),-DENGINE_CONTEXTS='"thread"')
 # SimGrid ends processes by throwing through their frames: everything they call unwinds.
 ALL_CFLAGS   = $(CFLAGS) -std=c17 $(WARN) -ffp-contract=off -fexceptions $(SAN)
 ALL_LDLIBS   = $(PKG_LIBS) -lsimgrid -lm $(LDLIBS)

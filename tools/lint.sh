@@ -23,6 +23,7 @@ if have cppcheck; then
   cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
     --suppress=missingIncludeSystem --library=gtk -j "$(nproc)" --error-exitcode=1 \
     '-DG_DEFINE_QUARK(a,b)=' '-DG_DEFINE_AUTOPTR_CLEANUP_FUNC(a,b)=' \
-    '-DG_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(a,b)=' '-DG_GNUC_PRINTF(a,b)=' -I. "$@" || bad=1
+    '-DG_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(a,b)=' '-DG_GNUC_PRINTF(a,b)=' \
+    '-DcJSON_ArrayForEach(a,b)=for(a=(b)->child;a;a=a->next)' -I. "$@" || bad=1
 fi
 exit $bad
