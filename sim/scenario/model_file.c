@@ -9,6 +9,7 @@
 #include "sim/scenario/model_check.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MAX_RATE 1e9
 
@@ -68,12 +69,20 @@ typedef struct {
   GHashTable *names; /* full names of the layers so far; borrowed */
 } Expansion;
 
-static char *replace(const char *text, const char *placeholder, double number)
+/* @p text after @p prefix, with @p number in place of every @p placeholder. */
+static char *compose(const char *prefix, const char *text, const char *placeholder,
+                     guint number)
 {
-  g_auto(GStrv) parts = g_strsplit(text, placeholder, -1);
-  g_autofree char *with = g_strdup_printf("%.0f", number);
+  GString *out = g_string_new(prefix);
+  const char *found;
 
-  return g_strjoinv(with, parts);
+  while ((found = strstr(text, placeholder)) != NULL) {
+    g_string_append_len(out, text, found - text);
+    g_string_append_printf(out, "%u", number);
+    text = found + strlen(placeholder);
+  }
+  g_string_append(out, text);
+  return g_string_free(out, FALSE);
 }
 
 static double count_of(const cJSON *object, const char *key, double fallback)
@@ -97,11 +106,13 @@ static void add_tensor(Model *model, char *name, double n_values)
 
 static void add_amounts(ModelLayer *layer, const cJSON *item, double sequence)
 {
-  for (const ModelKey *key = model_layer_keys; key->name != NULL; key++)
-    if (key->is_amount) {
-      double *amount = (double *)((char *)layer + key->field);
-      *amount += count_of(item, key->name, 0) * pow(sequence, key->power);
-    }
+  for (const cJSON *child = item->child; child != NULL; child = child->next) {
+    const ModelKey *key = model_key_find(model_layer_keys, child->string);
+    if (!key->is_amount)
+      continue;
+    double *amount = (double *)((char *)layer + key->field);
+    *amount += child->valuedouble * pow(sequence, key->power);
+  }
 }
 
 static void add_layer(Expansion *expansion, const cJSON *item, const char *name)
@@ -129,21 +140,21 @@ static void expand(Expansion *expansion, const cJSON *layers, const char *prefix
   cJSON_ArrayForEach(item, layers)
   {
     const cJSON *children = cJSON_GetObjectItemCaseSensitive(item, "layers");
-    const double first = count_of(item, "first", 0);
-    const double repeat = count_of(item, "repeat", 1);
+    const guint first = (guint)count_of(item, "first", 0);
+    const guint repeat = (guint)count_of(item, "repeat", 1);
     const guint n_before = problems_count(expansion->reader->problems);
 
     /* One problem per layer is enough: its repetitions would only repeat it. */
-    for (double i = first; i < first + repeat; i++) {
+    for (guint i = first; i < first + repeat; i++) {
       if (problems_count(expansion->reader->problems) > n_before)
         break;
-      g_autofree char *own = replace(text_of(item, "name"), MODEL_PLACEHOLDER, i);
-      g_autofree char *name = g_strconcat(prefix, own, NULL);
-      g_autofree char *inner = g_strconcat(name, ".", NULL);
-      if (children != NULL)
+      g_autofree char *name = compose(prefix, text_of(item, "name"), MODEL_PLACEHOLDER, i);
+      if (children != NULL) {
+        g_autofree char *inner = g_strconcat(name, ".", NULL);
         expand(expansion, children, inner);
-      else
+      } else {
         add_layer(expansion, item, name);
+      }
     }
   }
 }
@@ -173,8 +184,8 @@ static void bind_texts(ModelReader *reader, const cJSON *root, Model *model)
   const char *source = model_reader_text(reader, root, "source", false);
 
   model->name = g_strdup(model_reader_text(reader, root, "name", true));
-  model->sample =
-    replace(sample != NULL ? sample : "sample", sequence_placeholder, reader->sequence);
+  model->sample = compose("", sample != NULL ? sample : "sample", sequence_placeholder,
+                          (guint)reader->sequence);
   model->source = g_strdup(source != NULL ? source : "not stated");
   model->sequence = (guint)reader->sequence;
 }
