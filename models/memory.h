@@ -7,9 +7,9 @@
 #include "models/workload.h"
 
 typedef struct {
-  double weights_B;       /**< all copies that forward and backward read */
+  double weights_B; /**< all copies that forward and backward read */
   double gradients_B;
-  double optimizer_B;     /**< its state and an fp32 master copy where precision needs one */
+  double optimizer_B; /**< its state and an fp32 master copy where precision needs one */
   double activations_per_sample_B;
   double workspace_B;     /**< context, kernels, convolution workspace */
   double communication_B; /**< the strategy's and the library's buffers */

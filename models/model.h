@@ -14,10 +14,10 @@ typedef struct {
 /** In forward order. Work per sample; training adds twice the forward for backward. */
 typedef struct {
   char *name;
-  double forward_flops;   /**< multiply and add counted as two */
-  double moved_values;    /**< elements read and written by its forward pass */
-  double saved_values;    /**< activation elements kept for backward */
-  double saved_B;         /**< kept bytes that do not depend on precision (masks, indices) */
+  double forward_flops; /**< multiply and add counted as two */
+  double moved_values;  /**< elements read and written by its forward pass */
+  double saved_values;  /**< activation elements kept for backward */
+  double saved_B;       /**< kept bytes that do not depend on precision (masks, indices) */
   guint first_tensor, n_tensors;
 } ModelLayer;
 
@@ -30,12 +30,12 @@ typedef struct {
 
 typedef struct {
   char *name;
-  char *sample;       /**< what one sample is: "image 224x224", "sequence of 128 tokens" */
+  char *sample; /**< what one sample is: "image 224x224", "sequence of 128 tokens" */
   char *source;
-  guint sequence;     /**< tokens in a sample; 0 if it has none */
-  GArray *layers;     /**< of ModelLayer */
-  GArray *tensors;    /**< of ModelTensor, layer after layer */
-  GArray *baselines;  /**< of ModelBaseline: published one-GPU rates */
+  guint sequence;    /**< tokens in a sample; 0 if it has none */
+  GArray *layers;    /**< of ModelLayer */
+  GArray *tensors;   /**< of ModelTensor, layer after layer */
+  GArray *baselines; /**< of ModelBaseline: published one-GPU rates */
 } Model;
 
 /** Empty model. Transfer: caller frees with model_free(). */

@@ -41,7 +41,7 @@ typedef struct {
 extern const ParamSpec workload_params[];
 
 typedef struct {
-  guint tensor;   /**< index into the model's tensors */
+  guint tensor; /**< index into the model's tensors */
   guint layer;
   double size_B;
   double ready_s; /**< after the start of backward [s] */

@@ -28,12 +28,11 @@ static void check_tensor(ModelReader *reader, const cJSON *tensor, GHashTable *n
 static void check_tensors(ModelReader *reader, const cJSON *tensors)
 {
   g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-  const cJSON *tensor = NULL;
   guint index = 0;
   const gsize list_mark = model_reader_enter(reader, "tensors");
 
-  cJSON_ArrayForEach(tensor, tensors)
-  {
+  for (const cJSON *tensor = model_reader_first(tensors); tensor != NULL;
+       tensor = tensor->next) {
     const gsize mark = model_reader_enter_element(reader, index++);
     check_tensor(reader, tensor, names);
     model_reader_leave(reader, mark);
@@ -76,10 +75,7 @@ static Extent check_layers(ModelReader *reader, const cJSON *parent);
 
 static Extent check_group(ModelReader *reader, const cJSON *group)
 {
-  const cJSON *child = NULL;
-
-  cJSON_ArrayForEach(child, group)
-  {
+  for (const cJSON *child = model_reader_first(group); child != NULL; child = child->next) {
     const ModelKey *key = model_key_find(model_layer_keys, child->string);
     if (key == NULL || !(key->is_amount || strcmp(key->name, "values") == 0 ||
                          strcmp(key->name, "tensors") == 0))
@@ -112,13 +108,12 @@ static Extent check_layer(ModelReader *reader, const cJSON *layer)
 static Extent check_layers(ModelReader *reader, const cJSON *parent)
 {
   const cJSON *layers = model_reader_list(reader, parent, "layers", true);
-  const cJSON *layer = NULL;
   Extent extent = { 0, 0 };
   guint index = 0;
   const gsize list_mark = model_reader_enter(reader, "layers");
 
-  cJSON_ArrayForEach(layer, layers)
-  {
+  for (const cJSON *layer = model_reader_first(layers); layer != NULL;
+       layer = layer->next) {
     const gsize mark = model_reader_enter_element(reader, index++);
     const Extent part = check_layer(reader, layer);
     model_reader_leave(reader, mark);

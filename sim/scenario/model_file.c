@@ -48,12 +48,10 @@ static void bind_baseline(ModelReader *reader, const cJSON *item, Model *model)
 static void bind_baselines(ModelReader *reader, const cJSON *root, Model *model)
 {
   const cJSON *list = model_reader_list(reader, root, "baselines", false);
-  const cJSON *item = NULL;
   guint index = 0;
   const gsize list_mark = model_reader_enter(reader, "baselines");
 
-  cJSON_ArrayForEach(item, list)
-  {
+  for (const cJSON *item = model_reader_first(list); item != NULL; item = item->next) {
     const gsize mark = model_reader_enter_element(reader, index++);
     bind_baseline(reader, item, model);
     model_reader_leave(reader, mark);
@@ -97,21 +95,23 @@ static const char *text_of(const cJSON *object, const char *key)
   return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
-static void add_tensor(Model *model, char *name, double n_values)
+static void add_tensor(Model *model, const char *layer, const char *name, double n_values)
 {
-  const ModelTensor tensor = { .name = name, .n_values = (guint64)n_values };
-
+  const ModelTensor tensor = {
+    .name = name != NULL ? g_strconcat(layer, ".", name, NULL) : g_strdup(layer),
+    .n_values = (guint64)n_values,
+  };
   g_array_append_val(model->tensors, tensor);
 }
 
 static void add_amounts(ModelLayer *layer, const cJSON *item, double sequence)
 {
-  for (const cJSON *child = item->child; child != NULL; child = child->next) {
+  for (const cJSON *child = model_reader_first(item); child != NULL; child = child->next) {
     const ModelKey *key = model_key_find(model_layer_keys, child->string);
     if (!key->is_amount)
       continue;
-    double *amount = (double *)((char *)layer + key->field);
-    *amount += child->valuedouble * pow(sequence, key->power);
+    G_STRUCT_MEMBER(double, layer, key->field) +=
+      child->valuedouble * pow(sequence, key->power);
   }
 }
 
@@ -119,14 +119,14 @@ static void add_layer(Expansion *expansion, const cJSON *item, const char *name)
 {
   Model *model = expansion->model;
   ModelLayer layer = { .name = g_strdup(name), .first_tensor = model->tensors->len };
-  const cJSON *tensor = NULL;
+  const cJSON *tensor =
+    model_reader_first(cJSON_GetObjectItemCaseSensitive(item, "tensors"));
 
   add_amounts(&layer, item, expansion->reader->sequence);
   if (cJSON_GetObjectItemCaseSensitive(item, "values") != NULL)
-    add_tensor(model, g_strdup(name), count_of(item, "values", 1));
-  cJSON_ArrayForEach(tensor, cJSON_GetObjectItemCaseSensitive(item, "tensors"))
-    add_tensor(model, g_strdup_printf("%s.%s", name, text_of(tensor, "name")),
-               count_of(tensor, "values", 1));
+    add_tensor(model, name, NULL, count_of(item, "values", 1));
+  for (; tensor != NULL; tensor = tensor->next)
+    add_tensor(model, name, text_of(tensor, "name"), count_of(tensor, "values", 1));
   layer.n_tensors = model->tensors->len - layer.first_tensor;
   g_array_append_val(model->layers, layer);
   if (!g_hash_table_add(expansion->names, layer.name))
@@ -135,10 +135,7 @@ static void add_layer(Expansion *expansion, const cJSON *item, const char *name)
 
 static void expand(Expansion *expansion, const cJSON *layers, const char *prefix)
 {
-  const cJSON *item = NULL;
-
-  cJSON_ArrayForEach(item, layers)
-  {
+  for (const cJSON *item = model_reader_first(layers); item != NULL; item = item->next) {
     const cJSON *children = cJSON_GetObjectItemCaseSensitive(item, "layers");
     const guint first = (guint)count_of(item, "first", 0);
     const guint repeat = (guint)count_of(item, "repeat", 1);

@@ -39,14 +39,11 @@ void model_reader_blame(ModelReader *reader, const cJSON *item, const char *form
 
 void model_reader_check_keys(ModelReader *reader, const cJSON *object, const ModelKey *keys)
 {
-  const cJSON *child = NULL;
-
   if (!cJSON_IsObject(object)) {
     model_reader_blame(reader, object, "expected an object, {...}");
     return;
   }
-  cJSON_ArrayForEach(child, object)
-  {
+  for (const cJSON *child = object->child; child != NULL; child = child->next) {
     if (model_key_find(keys, child->string) != NULL)
       continue;
     g_autofree char *suggestion = model_key_suggestion(keys, child->string);
@@ -104,6 +101,11 @@ double model_reader_number(ModelReader *reader, const cJSON *object, const char 
                            double min, double max, double fallback)
 {
   return read_number(reader, object, key, (const double[]){ min, max }, false, fallback);
+}
+
+const cJSON *model_reader_first(const cJSON *list)
+{
+  return list != NULL ? list->child : NULL;
 }
 
 const cJSON *model_reader_list(ModelReader *reader, const cJSON *object, const char *key,

@@ -27,7 +27,8 @@ void model_reader_blame(ModelReader *reader, const cJSON *item, const char *form
   G_GNUC_PRINTF(3, 4);
 
 /** Is @p object an object with no keys but @p keys? Blames what is not. */
-void model_reader_check_keys(ModelReader *reader, const cJSON *object, const ModelKey *keys);
+void model_reader_check_keys(ModelReader *reader, const cJSON *object,
+                             const ModelKey *keys);
 
 /** The text @p key of @p object; NULL if it is missing or wrong. Borrowed. */
 const char *model_reader_text(ModelReader *reader, const cJSON *object, const char *key,
@@ -40,6 +41,9 @@ double model_reader_count(ModelReader *reader, const cJSON *object, const char *
 /** The same for any finite number. */
 double model_reader_number(ModelReader *reader, const cJSON *object, const char *key,
                            double min, double max, double fallback);
+
+/** The first element of @p list; NULL if that is NULL or empty. */
+const cJSON *model_reader_first(const cJSON *list);
 
 /** The list @p key of @p object; NULL if it is missing or wrong. Borrowed. */
 const cJSON *model_reader_list(ModelReader *reader, const cJSON *object, const char *key,
