@@ -1,0 +1,211 @@
+/**
+ * @file explain.c
+ * @brief What bounds a job and why, in words, from the numbers of its result alone.
+ */
+#include "models/topology.h"
+#include "sim/output/output.h"
+#include "sim/output/show.h"
+
+#include <string.h>
+
+/* Less than this of an iteration is not worth a sentence. */
+#define NOTICEABLE_SHARE 0.005
+/* A link this full bounds what crosses it. */
+#define FULL_LINK_SHARE 0.9
+
+static double busy_s(const Result *result)
+{
+  return result->comm_busy_share * result->iteration_time_s;
+}
+
+static bool communicates(const Result *result)
+{
+  return result->comm_busy_share > 0;
+}
+
+/* "; its longest stage, copy_in, takes 2 ms", where stages are known. */
+static void append_longest_stage(GString *out, const Result *result)
+{
+  const StageUse *longest = NULL;
+
+  for (guint i = 0; i < result->stages->len; i++) {
+    const StageUse *stage = &g_array_index(result->stages, StageUse, i);
+    if (longest == NULL || stage->busy_s > longest->busy_s)
+      longest = stage;
+  }
+  if (longest == NULL || longest->busy_s == 0)
+    return;
+  g_autofree char *name = show_plain(longest->name);
+  g_autofree char *time = show_time(longest->busy_s);
+  g_string_append_printf(out, "; the longest stage of the exchange, %s, is busy for %s",
+                         name, time);
+}
+
+static void explain_silence(GString *out, const Result *result)
+{
+  g_autofree char *compute = show_time(result->compute_time_s);
+
+  g_string_append(out, result->n_gpus <= 1 ? "One GPU has nobody to exchange gradients with"
+                                           : "No gradient is in flight for any time");
+  if (result->comm_exposed_share < NOTICEABLE_SHARE) {
+    g_string_append_printf(out, ": its %s of compute are the whole iteration.", compute);
+    return;
+  }
+  g_autofree char *idle = show_share(result->comm_exposed_share);
+  g_string_append_printf(out, ", yet %s of the iteration passes without compute", idle);
+  append_longest_stage(out, result);
+  g_string_append_c(out, '.');
+}
+
+/* How much of the communication the GPUs feel. */
+static void explain_overlap(GString *out, const Result *result)
+{
+  const TimeSplit split = show_time_split(result);
+  g_autofree char *busy = show_share(result->comm_busy_share);
+  g_autofree char *hidden = show_share(split.hidden);
+  g_autofree char *exposed = show_share(result->comm_exposed_share);
+
+  if (result->compute_time_s == 0) {
+    g_string_append_printf(out,
+                           "Nothing is computed: the iteration is the exchange alone, with "
+                           "gradients in flight %s of it",
+                           busy);
+    return;
+  }
+  if (split.exposed < NOTICEABLE_SHARE) {
+    g_string_append_printf(out,
+                           "Compute bounds it: communication is busy %s of the iteration "
+                           "and hides behind compute",
+                           busy);
+    return;
+  }
+  if (result->comm_busy_share < split.exposed - NOTICEABLE_SHARE) {
+    g_string_append_printf(out,
+                           "The GPUs wait %s of the iteration, although communication is "
+                           "busy only %s of it: the rest is waiting for a turn, for "
+                           "copies or for slower workers",
+                           exposed, busy);
+    append_longest_stage(out, result);
+    return;
+  }
+  g_string_append_printf(out, "Communication is busy %s of the iteration; ", busy);
+  if (split.hidden < NOTICEABLE_SHARE)
+    g_string_append_printf(out,
+                           "next to nothing of it is sure to hide behind compute, and "
+                           "the GPUs wait %s",
+                           exposed);
+  else
+    g_string_append_printf(out, "compute hides at least %s, and the GPUs wait %s", hidden,
+                           exposed);
+}
+
+static const LinkUse *bottleneck_use(const Result *result)
+{
+  for (guint i = 0; i < result->links->len; i++) {
+    const LinkUse *use = &g_array_index(result->links, LinkUse, i);
+    if (strcmp(topology_tier_names[use->tier], result->bottleneck) == 0)
+      return use;
+  }
+  return NULL;
+}
+
+/* " at 25 Gbit/s", where the scenario tells the rate of the links in question. */
+static void append_rate(GString *out, const Result *result)
+{
+  if (strcmp(result->bottleneck, topology_tier_names[TIER_NIC]) != 0)
+    return;
+  for (guint i = 0; i < result->constants->len; i++) {
+    const Constant *constant = &g_array_index(result->constants, Constant, i);
+    if (constant->value == NULL || g_strcmp0(constant->name, "cluster.nic.rate") != 0)
+      continue;
+    g_autofree char *rate = show_plain(constant->value);
+    g_string_append_printf(out, " at %s", rate);
+  }
+}
+
+static void explain_bottleneck(GString *out, const Result *result)
+{
+  if (result->bottleneck == NULL || *result->bottleneck == '\0')
+    return;
+  const LinkUse *use = bottleneck_use(result);
+  g_autofree char *tier = show_plain(show_tier(result->bottleneck));
+
+  g_string_append_printf(out, " Its largest message is bound by the %s", tier);
+  append_rate(out, result);
+  if (use != NULL) {
+    g_autofree char *peak = show_share(use->peak);
+    g_string_append_printf(out, ", of which the busiest is filled to %s", peak);
+    if (use->peak < FULL_LINK_SHARE)
+      g_string_append(out, ": latency, the protocol or the limit of a connection holds it "
+                           "back, not the links themselves");
+  }
+  g_string_append_c(out, '.');
+}
+
+static void explain_floor(GString *out, const Result *result)
+{
+  if (result->floor_s <= 0 || result->gradient_B <= 0)
+    return;
+  g_autofree char *size = show_bytes(result->gradient_B);
+  g_autofree char *floor = show_time(result->floor_s);
+  g_autofree char *busy = show_time(busy_s(result));
+  g_autofree char *algorithm = show_plain(result->algorithm);
+  const double ratio = busy_s(result) / result->floor_s;
+
+  g_string_append_printf(
+    out, " No all-reduce of %s of gradients can take less than %s here", size, floor);
+  if (result->algorithm != NULL && *result->algorithm != '\0')
+    g_string_append_printf(out, "; %s", algorithm);
+  else
+    g_string_append(out, "; this exchange");
+  g_string_append_printf(out, " needs %s", busy);
+  if (ratio >= 1.01) {
+    g_autofree char *times = show_number(ratio, 3);
+    g_autofree char *units = show_number(result->units_per_iteration, 3);
+    g_string_append_printf(out, ", %s times as long, in %s message%s", times, units,
+                           result->units_per_iteration == 1 ? "" : "s");
+  }
+  g_string_append_c(out, '.');
+}
+
+/* Why @p best is faster. */
+static void explain_distance(GString *out, const Result *result, const Result *best)
+{
+  const double ratio = result->throughput_samples_per_s / best->throughput_samples_per_s;
+  g_autofree char *times = show_number(ratio, 3);
+  g_autofree char *name = show_plain(best->name);
+
+  if (ratio > 0.9995) {
+    g_string_append_printf(out, " It is as fast as %s.", name);
+    return;
+  }
+  g_string_append_printf(out, " It reaches %s of the throughput of %s", times, name);
+  if (result->n_gpus != best->n_gpus) {
+    g_autofree char *own = show_number(result->n_gpus, 6);
+    g_autofree char *others = show_number(best->n_gpus, 6);
+    g_string_append_printf(out, ", on %s GPU%s instead of %s", own,
+                           result->n_gpus == 1 ? "" : "s", others);
+  }
+  if (result->comm_exposed_share - best->comm_exposed_share >= NOTICEABLE_SHARE) {
+    g_autofree char *exposed = show_share(best->comm_exposed_share);
+    g_string_append_printf(out, ", whose GPUs wait %s of an iteration", exposed);
+  }
+  g_string_append_c(out, '.');
+}
+
+char *result_explain(const Result *result, const Result *best)
+{
+  GString *out = g_string_new(NULL);
+
+  if (!communicates(result)) {
+    explain_silence(out, result);
+  } else {
+    explain_overlap(out, result);
+    g_string_append_c(out, '.');
+    explain_floor(out, result);
+    explain_bottleneck(out, result);
+  }
+  if (best != NULL && best != result && best->throughput_samples_per_s > 0)
+    explain_distance(out, result, best);
+  return g_string_free(out, FALSE);
+}
