@@ -226,9 +226,8 @@ static void append_bars(const Result *const *results, guint n, bool colour, GStr
 {
   const guint name_width = 24;
 
-  g_string_append(out,
-                  "\n  Where the time of an iteration goes:  # compute   = compute that "
-                  "hides communication   ! GPUs wait\n");
+  g_string_append(out, "\n  Where the time goes:  # compute   = compute that "
+                       "hides communication   ! GPUs wait\n");
   for (guint i = 0; i < n; i++) {
     g_autofree char *name = shortened(results[i]->name, name_width - 1);
     g_string_append(out, "  ");

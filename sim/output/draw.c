@@ -21,11 +21,11 @@ static const char style_sheet[] =
   ".forward{fill:#8fbbe0}\n"
   ".backward{fill:#2d6ca8}\n"
   ".compute{fill:#5e93c4}\n"
-  ".hiding{fill:#2d6ca8}\n"
+  ".alone{fill:#7fa3c7}\n"
+  ".hiding{fill:#3f5f82}\n"
   ".transfer{fill:#e2862f}\n"
   ".stage{fill:#f0c795}\n"
-  ".wait{fill:#f6d5d0}\n"
-  ".exposed{fill:#cf4a3d}\n"
+  ".wait{fill:#eda79d}\n"
   ".use{fill:#5aa897}\n";
 
 void draw_begin(GString *out, double width, double height)

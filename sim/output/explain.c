@@ -88,14 +88,11 @@ static void explain_overlap(GString *out, const Result *result)
     append_longest_stage(out, result);
     return;
   }
-  g_string_append_printf(out, "Communication is busy %s of the iteration; ", busy);
+  g_string_append_printf(out, "Communication is busy %s of the iteration", busy);
   if (split.hidden < NOTICEABLE_SHARE)
-    g_string_append_printf(out,
-                           "next to nothing of it is sure to hide behind compute, and "
-                           "the GPUs wait %s",
-                           exposed);
+    g_string_append_printf(out, ", and the GPUs wait for as long (%s)", exposed);
   else
-    g_string_append_printf(out, "compute hides at least %s, and the GPUs wait %s", hidden,
+    g_string_append_printf(out, ": compute hides at least %s, the GPUs wait %s", hidden,
                            exposed);
 }
 
@@ -130,41 +127,43 @@ static void explain_bottleneck(GString *out, const Result *result)
   const LinkUse *use = bottleneck_use(result);
   g_autofree char *tier = show_plain(show_tier(result->bottleneck));
 
-  g_string_append_printf(out, " Its largest message is bound by the %s", tier);
+  g_string_append_printf(out, "; the %s", tier);
   append_rate(out, result);
-  if (use != NULL) {
-    g_autofree char *peak = show_share(use->peak);
-    g_string_append_printf(out, ", of which the busiest is filled to %s", peak);
-    if (use->peak < FULL_LINK_SHARE)
-      g_string_append(out, ": latency, the protocol or the limit of a connection holds it "
-                           "back, not the links themselves");
+  if (use == NULL) {
+    g_string_append(out, " bound it");
+    return;
   }
-  g_string_append_c(out, '.');
+  g_autofree char *peak = show_share(use->peak);
+  if (use->peak >= FULL_LINK_SHARE)
+    g_string_append_printf(out, " bound it, the busiest %s full", peak);
+  else
+    g_string_append_printf(
+      out,
+      " are its tightest links, yet the busiest is only %s full: "
+      "latency, the protocol or the limit of a connection holds it back",
+      peak);
 }
 
-static void explain_floor(GString *out, const Result *result)
+/* What travels, how long it takes, and how long it would have to take. */
+static void explain_exchange(GString *out, const Result *result)
 {
-  if (result->floor_s <= 0 || result->gradient_B <= 0)
-    return;
+  const bool named = result->algorithm != NULL && *result->algorithm != '\0';
+  const double ratio = result->floor_s > 0 ? busy_s(result) / result->floor_s : 0;
   g_autofree char *size = show_bytes(result->gradient_B);
   g_autofree char *floor = show_time(result->floor_s);
   g_autofree char *busy = show_time(busy_s(result));
-  g_autofree char *algorithm = show_plain(result->algorithm);
-  const double ratio = busy_s(result) / result->floor_s;
+  g_autofree char *algorithm = show_plain(named ? result->algorithm : "The exchange");
+  g_autofree char *times = show_number(ratio, 3);
+  g_autofree char *units = show_number(result->units_per_iteration, 3);
 
-  g_string_append_printf(
-    out, " No all-reduce of %s of gradients can take less than %s here", size, floor);
-  if (result->algorithm != NULL && *result->algorithm != '\0')
-    g_string_append_printf(out, "; %s", algorithm);
-  else
-    g_string_append(out, "; this exchange");
-  g_string_append_printf(out, " needs %s", busy);
-  if (ratio >= 1.01) {
-    g_autofree char *times = show_number(ratio, 3);
-    g_autofree char *units = show_number(result->units_per_iteration, 3);
-    g_string_append_printf(out, ", %s times as long, in %s message%s", times, units,
-                           result->units_per_iteration == 1 ? "" : "s");
-  }
+  g_string_append_printf(out, " %s moves %s in %s message%s and %s", algorithm, size, units,
+                         result->units_per_iteration == 1 ? "" : "s", busy);
+  if (ratio >= 1.01)
+    g_string_append_printf(out, ", %s times the %s that any all-reduce needs here", times,
+                           floor);
+  else if (ratio > 0)
+    g_string_append(out, ", as fast as any all-reduce can be here");
+  explain_bottleneck(out, result);
   g_string_append_c(out, '.');
 }
 
@@ -202,8 +201,7 @@ char *result_explain(const Result *result, const Result *best)
   } else {
     explain_overlap(out, result);
     g_string_append_c(out, '.');
-    explain_floor(out, result);
-    explain_bottleneck(out, result);
+    explain_exchange(out, result);
   }
   if (best != NULL && best != result && best->throughput_samples_per_s > 0)
     explain_distance(out, result, best);

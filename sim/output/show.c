@@ -32,7 +32,11 @@ char *show_ratio(double ratio)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-  g_ascii_formatd(text, sizeof text, ratio < 100 ? "%.2f" : "%.0f", ratio);
+  g_ascii_formatd(text, sizeof text,
+                  ratio < 0.1   ? "%.2g"
+                  : ratio < 100 ? "%.2f"
+                                : "%.0f",
+                  ratio);
   return g_strconcat(text, " x", NULL);
 }
 
@@ -126,19 +130,21 @@ void show_right(GString *out, const char *text, guint width)
   g_string_append(out, text);
 }
 
-void show_paragraph(GString *out, guint indent, const char *text)
+void show_hanging(GString *out, guint indent, const char *text)
 {
   g_auto(GStrv) words = g_strsplit(text, " ", -1);
-  guint column = 0;
+  guint column = indent;
 
   for (guint i = 0; words[i] != NULL; i++) {
     const guint width = text_width(words[i]);
-    if (column > 0 && column + 1 + width <= SHOW_WIDTH) {
+    /* A number keeps its percent sign. */
+    const bool leads = words[i + 1] != NULL && words[i + 1][0] == '%';
+    const guint needed = leads ? width + 1 + text_width(words[i + 1]) : width;
+    if (i > 0 && (words[i][0] == '%' || column + 1 + needed <= SHOW_WIDTH)) {
       g_string_append_c(out, ' ');
       column++;
-    } else {
-      if (column > 0)
-        g_string_append_c(out, '\n');
+    } else if (i > 0) {
+      g_string_append_c(out, '\n');
       append_blanks(out, indent);
       column = indent;
     }
@@ -146,6 +152,12 @@ void show_paragraph(GString *out, guint indent, const char *text)
     column += width;
   }
   g_string_append_c(out, '\n');
+}
+
+void show_paragraph(GString *out, guint indent, const char *text)
+{
+  append_blanks(out, indent);
+  show_hanging(out, indent, text);
 }
 
 TimeSplit show_time_split(const Result *result)

@@ -32,6 +32,9 @@ void show_right(GString *out, const char *text, guint width);
 /** Append @p text as lines of at most SHOW_WIDTH columns, each after @p indent blanks. */
 void show_paragraph(GString *out, guint indent, const char *text);
 
+/** The same for a line that already has @p indent columns. */
+void show_hanging(GString *out, guint indent, const char *text);
+
 /** Shares of an iteration that add up to 1. */
 typedef struct {
   double alone;   /**< computing while no gradient is in flight, at most */

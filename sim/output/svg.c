@@ -16,7 +16,7 @@
 #define HEADING_HEIGHT 26.0
 #define BLOCK_GAP 18.0
 #define BAR_HEIGHT 18.0
-#define BAR_GAP 26.0 /* room for the name above */
+#define BAR_GAP 32.0 /* room for the name above */
 #define LEGEND_HEIGHT 30.0
 
 double svg_x(const TimeAxis *axis, double time_s)
@@ -90,7 +90,7 @@ static void append_legend(GString *out, const Result *const *results, guint n, d
 {
   bool seen[LOOK_N] = { false };
   bool links = false;
-  double x = SVG_LEFT;
+  double x = MARGIN;
 
   for (guint i = 0; i < n; i++) {
     links = links || results[i]->link_spans->len > 0;
@@ -102,7 +102,7 @@ static void append_legend(GString *out, const Result *const *results, guint n, d
       x = append_swatch(out, x, y, svg_look_classes[look], svg_look_titles[look]);
   x = append_swatch(out, x, y, "wait", "GPU waits");
   if (links)
-    append_swatch(out, x, y, "use", "share of the links' capacity in use");
+    append_swatch(out, x, y, "use", "links in use");
 }
 
 static void append_heading(GString *out, const Result *result, double y)
@@ -141,13 +141,12 @@ static void append_bar(GString *out, const TimeAxis *axis, const Result *result,
   const double alone = split.alone * width, hidden = split.hidden * width;
   g_autofree char *exposed = show_share(split.exposed);
 
-  draw_rect(out, "forward", SVG_LEFT, y, alone, BAR_HEIGHT);
+  draw_rect(out, "alone", SVG_LEFT, y, alone, BAR_HEIGHT);
   draw_rect(out, "hiding", SVG_LEFT + alone, y, hidden, BAR_HEIGHT);
-  draw_rect(out, "exposed", SVG_LEFT + alone + hidden, y, width - alone - hidden,
-            BAR_HEIGHT);
+  draw_rect(out, "wait", SVG_LEFT + alone + hidden, y, width - alone - hidden, BAR_HEIGHT);
   if (draw_text_width(exposed, 11) + 8 < width - alone - hidden)
-    draw_text(out, "inside", ANCHOR_MIDDLE, SVG_LEFT + (alone + hidden + width) / 2, y + 13,
-              exposed);
+    draw_text(out, "inside-dark", ANCHOR_MIDDLE, SVG_LEFT + (alone + hidden + width) / 2,
+              y + 13, exposed);
 }
 
 static double append_bars(GString *out, const TimeAxis *axis, const Result *const *results,
@@ -157,14 +156,14 @@ static double append_bars(GString *out, const TimeAxis *axis, const Result *cons
   double x = SVG_LEFT;
 
   draw_text(out, "heading", ANCHOR_START, MARGIN, y + 12, "Iteration time");
-  x = append_swatch(out, x, y + 12, "forward", "compute alone");
+  x = append_swatch(out, x, y + 12, "alone", "compute alone");
   x = append_swatch(out, x, y + 12, "hiding", "compute that hides communication");
-  append_swatch(out, x, y + 12, "exposed", "GPUs wait (exposed)");
+  append_swatch(out, x, y + 12, "wait", "GPUs wait (exposed)");
   y += LEGEND_HEIGHT;
   svg_grid(out, axis, top + LEGEND_HEIGHT - 6, y + n * (BAR_HEIGHT + BAR_GAP));
   for (guint i = 0; i < n; i++) {
-    append_heading(out, results[i], y + 14);
-    append_bar(out, axis, results[i], y + BAR_GAP - 4);
+    append_heading(out, results[i], y + BAR_GAP - 12);
+    append_bar(out, axis, results[i], y + BAR_GAP - 6);
     y += BAR_HEIGHT + BAR_GAP;
   }
   svg_ticks(out, axis, y + 14);

@@ -44,9 +44,9 @@ Look svg_look(const Span *span)
   if (span->track != COMPUTE_TRACK)
     return strstr(name, "reduce") != NULL || strstr(name, "gather") != NULL ? LOOK_TRANSFER
                                                                             : LOOK_STAGE;
-  if (strstr(name, "forward") != NULL)
+  if (g_str_has_prefix(name, "forward"))
     return LOOK_FORWARD;
-  return strstr(name, "backward") != NULL ? LOOK_BACKWARD : LOOK_COMPUTE;
+  return g_str_has_prefix(name, "backward") ? LOOK_BACKWARD : LOOK_COMPUTE;
 }
 
 static bool is_visible(const Window *window, double start_s, double end_s)
@@ -98,11 +98,15 @@ typedef struct {
 
 static void draw_run_name(GString *out, const Run *run, double y)
 {
-  const char *name =
-    run->mixed || run->name == NULL ? svg_look_titles[run->look] : run->name;
   const bool dark = run->look == LOOK_FORWARD || run->look == LOOK_STAGE;
+  const double room = run->at.right - run->at.left - 6;
+  g_autofree char *name =
+    g_strdup(run->mixed || run->name == NULL ? svg_look_titles[run->look] : run->name);
 
-  if (draw_text_width(name, INSIDE_SIZE) + 6 > run->at.right - run->at.left)
+  /* "all_reduce 64 MiB, 12 tensors" is still useful without its second half. */
+  if (draw_text_width(name, INSIDE_SIZE) > room && strchr(name, ',') != NULL)
+    *strchr(name, ',') = '\0';
+  if (draw_text_width(name, INSIDE_SIZE) > room)
     return;
   draw_text(out, dark ? "inside-dark" : "inside", ANCHOR_MIDDLE,
             (run->at.left + run->at.right) / 2, y + LANE_HEIGHT / 2 + INSIDE_SIZE * 0.36,
@@ -113,7 +117,8 @@ static void draw_span(GString *out, const Span *span, const Stretch *at, Look lo
                       double y)
 {
   const double width = at->right - at->left;
-  const double hair = width > 4 * HAIR ? HAIR : 0;
+  /* Between layers it would show the colour of waiting. */
+  const double hair = span->track != COMPUTE_TRACK && width > 4 * HAIR ? HAIR : 0;
   g_autofree char *duration = show_time(span->end_s - span->start_s);
   g_autofree char *title =
     g_strdup_printf("%s, %s", span->name != NULL ? span->name : "", duration);

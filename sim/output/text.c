@@ -28,8 +28,7 @@ static void append_row(GString *out, const char *label, const char *value)
 {
   g_string_append(out, "  ");
   show_left(out, label, LABEL_WIDTH);
-  g_string_append(out, value);
-  g_string_append_c(out, '\n');
+  show_hanging(out, 2 + LABEL_WIDTH, value);
 }
 
 static void append_title(const Result *result, bool colour, GString *out)
@@ -49,8 +48,8 @@ static void append_title(const Result *result, bool colour, GString *out)
     g_strdup_printf("%s (%s M parameters, %s of gradients), %u samples per GPU", model,
                     n_parameters, size, result->batch_per_gpu);
   g_autofree char *place =
-    g_strdup_printf("%s GPU%s %s in %s node%s; strategy %s, library %s", n_gpus,
-                    result->n_gpus == 1 ? "" : "s", gpu, n_nodes,
+    g_strdup_printf("%s %s GPU%s in %s node%s; strategy %s, library %s", n_gpus, gpu,
+                    result->n_gpus == 1 ? "" : "s", n_nodes,
                     result->n_nodes == 1 ? "" : "s", strategy, library);
   g_string_append_c(out, '\n');
   show_paragraph(out, 2, job);
@@ -58,7 +57,7 @@ static void append_title(const Result *result, bool colour, GString *out)
   if (result->algorithm != NULL && *result->algorithm != '\0') {
     g_autofree char *algorithm = show_plain(result->algorithm);
     g_autofree char *units = show_number(result->units_per_iteration, 4);
-    g_string_append_printf(out, "  all-reduce by %s, %s message%s an iteration\n",
+    g_string_append_printf(out, "  all-reduce by %s, %s message%s per iteration\n",
                            algorithm, units, result->units_per_iteration == 1 ? "" : "s");
   }
   g_string_append_c(out, '\n');
@@ -91,12 +90,13 @@ static void append_shares(const Result *result, GString *out)
   g_autofree char *utilisation = show_share(result->gpu_utilisation);
   g_autofree char *busy = show_share(result->comm_busy_share);
   g_autofree char *exposed = show_share(result->comm_exposed_share);
-  g_autofree char *compute_row =
-    g_strdup_printf("%s (%s of %s)", utilisation, compute, "compute an iteration");
+  g_autofree char *source = show_plain(result->compute_source);
+  g_autofree char *compute_row = g_strdup_printf("%s per iteration (%s)", compute, source);
   g_autofree char *busy_row = g_strdup_printf("%s of the time, %s exposed", busy, exposed);
 
   append_row(out, "scaling efficiency", efficiency);
-  append_row(out, "GPU utilisation", compute_row);
+  append_row(out, "compute time", compute_row);
+  append_row(out, "GPU utilisation", utilisation);
   append_row(out, "communication busy", busy_row);
 }
 
@@ -179,7 +179,7 @@ static void append_stages(const Result *result, GString *out)
 {
   if (result->stages->len == 0)
     return;
-  g_string_append(out, "\n  Stage                 busy an iteration\n");
+  g_string_append(out, "\n  Stage                 busy per iteration\n");
   for (guint i = 0; i < result->stages->len; i++) {
     const StageUse *stage = &g_array_index(result->stages, StageUse, i);
     g_autofree char *name = show_plain(stage->name);
