@@ -7,6 +7,7 @@
 static const char style_sheet[] =
   "text{font-family:Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif;"
   "font-size:12px;fill:#3b4452}\n"
+  "rect{shape-rendering:crispEdges}\n"
   ".title{font-size:20px;font-weight:bold;fill:#1d2430}\n"
   ".heading{font-size:14px;font-weight:bold;fill:#1d2430}\n"
   ".figure{font-size:14px;fill:#1d2430}\n"

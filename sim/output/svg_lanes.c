@@ -16,7 +16,7 @@
 #define STRIP_HEIGHT 26.0
 #define LANE_GAP 5.0
 #define INSIDE_SIZE 11.0
-#define HAIR 0.6 /* white between neighbours that are wide enough to spare it */
+#define HAIR 1.0 /* white between neighbours that are wide enough to spare it */
 
 /* The first track of a worker is what its GPU computes. */
 #define COMPUTE_TRACK 0
