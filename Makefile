@@ -25,7 +25,7 @@ WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wundef \
             -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
             $(if $(filter 1,$(WERROR)),-Werror)
 ALL_CPPFLAGS = -I. -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED $(PKG_CPPFLAGS) $(CPPFLAGS) \
-               $(if $(SAN),-DENGINE_CONTEXTS='"thread"')
+               $(if $(SAN),-DENGINE_CONTEXTS=thread)
 # SimGrid ends processes by throwing through their frames: everything they call unwinds.
 ALL_CFLAGS   = $(CFLAGS) -std=c17 $(WARN) -ffp-contract=off -fexceptions $(SAN)
 ALL_LDLIBS   = $(PKG_LIBS) -lsimgrid -lm $(LDLIBS)
@@ -85,8 +85,7 @@ run-checks: $(TESTS) $(if $(wildcard sim/main.c),$(BUILD)/stepcast)
 
 asan:  ## check, under the address and undefined-behaviour sanitizers, in build-asan/
 	$(Q)$(MAKE) check BUILD=build-asan CFLAGS="-O1 -g" \
-	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
-	    -DENGINE_CONTEXTS=thread"
+	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
 verify: setup  ## check with CASES (5000) random networks in the folding proof, then asan
 	$(Q)$(MAKE) run-checks CASES=$(CASES)
