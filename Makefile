@@ -34,7 +34,7 @@ LIB_SRC  := $(sort $(wildcard sim/base/*.c sim/scenario/*.c sim/engine/*.c sim/t
               sim/output/*.c sim/command/*.c models/*.c models/*/*.c))
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/catalogue.o
 LIB      := $(BUILD)/libstepcast.a
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 DATA     := $(sort $(wildcard models/catalogue/*/*.json))
@@ -57,6 +57,22 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The catalogues become part of the program. The folders are named so that a file that is
+# taken away counts as a change.
+$(BUILD)/catalogue.gresource.xml: $(DATA) $(sort $(dir $(DATA)))
+	@mkdir -p $(@D)
+	$(Q){ echo '<gresources><gresource prefix="/stepcast">'; \
+	  for f in $(DATA:models/catalogue/%=%); do echo "<file>$$f</file>"; done; \
+	  echo '</gresource></gresources>'; } >$@
+
+$(BUILD)/catalogue.c: $(BUILD)/catalogue.gresource.xml
+	@echo "  DATA  $@"
+	$(Q)glib-compile-resources --sourcedir=models/catalogue --generate-source \
+	  --manual-register --c-name catalogue --target=$@ $<
+
+$(BUILD)/catalogue.o: $(BUILD)/catalogue.c
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -w -c -o $@ $<
 
 $(LIB): $(LIB_OBJ)
 	@echo "  AR    $@"
@@ -153,4 +169,4 @@ clean:  ## remove what was built
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
--include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
+-include $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
