@@ -4,7 +4,6 @@
 #include "models/network.h"
 #include "models/transport.h"
 
-
 const ParamSpec gpu_params[] = {
   { .key = "name",
     .type = PARAM_TEXT,
@@ -90,6 +89,31 @@ const ParamSpec node_params[] = {
     .offset = offsetof(NodeSpec, source),
     .fallback = "",
     .help = "where these figures come from" },
+  PARAM_END,
+};
+
+const ParamSpec nic_params[] = {
+  { .key = "count",
+    .type = PARAM_COUNT,
+    .offset = offsetof(NodeSpec, n_nics),
+    .fallback = "0",
+    .max = 64,
+    .help = "network cards in a node, instead of the node's own \"nics\"",
+    .origin = "the node's own" },
+  { .key = "rate",
+    .type = PARAM_RATE,
+    .offset = offsetof(NodeSpec, nic_rate_Bps),
+    .help = "nominal rate of each card in each direction, instead of \"nic_rate\"" },
+  PARAM_END,
+};
+
+const ParamSpec cluster_params[] = {
+  { .key = "nodes",
+    .type = PARAM_COUNT,
+    .offset = offsetof(ClusterSpec, n_nodes),
+    .min = 1,
+    .max = G_MAXUINT,
+    .help = "how many nodes there are" },
   PARAM_END,
 };
 

@@ -12,12 +12,12 @@
 /** One GPU type. Peaks are dense (no sparsity); 0 where the GPU has no such unit. */
 typedef struct {
   char *name;
-  guint64 memory_B;      /**< device memory */
-  double memory_Bps;     /**< device memory bandwidth */
-  double fp32_flops;     /**< FLOP/s */
-  double tf32_flops;     /**< tensor cores; 0 before Ampere */
-  double fp16_flops;     /**< tensor cores, fp32 accumulate */
-  double bf16_flops;     /**< tensor cores; 0 before Ampere */
+  guint64 memory_B;  /**< device memory */
+  double memory_Bps; /**< device memory bandwidth */
+  double fp32_flops; /**< FLOP/s */
+  double tf32_flops; /**< tensor cores; 0 before Ampere */
+  double fp16_flops; /**< tensor cores, fp32 accumulate */
+  double bf16_flops; /**< tensor cores; 0 before Ampere */
   guint n_sms;
   char *source;
 } GpuSpec;
@@ -43,6 +43,9 @@ typedef struct {
 /** "gpus", "nics", "nic_rate", "source"; gpu and fabric are objects of their own. */
 extern const ParamSpec node_params[];
 
+/** "count" and "rate" of "cluster.nic", which speak for the node's own; of NodeSpec. */
+extern const ParamSpec nic_params[];
+
 typedef struct {
   guint n_nodes;
   NodeSpec node;
@@ -51,6 +54,9 @@ typedef struct {
   const TransportOps *transport;
   void *transport_params; /**< owned */
 } ClusterSpec;
+
+/** "nodes"; the rest are objects of their own. */
+extern const ParamSpec cluster_params[];
 
 /** More GPUs than this are refused: a folded run of this many takes about 32 GiB. */
 #define CLUSTER_MAX_GPUS (1u << 22)

@@ -204,6 +204,35 @@ void documents_adopt(Documents *documents, cJSON *item)
   g_ptr_array_add(documents->roots, item);
 }
 
+void documents_copy_place(Documents *documents, cJSON *item, const cJSON *like)
+{
+  const Place *place = place_of(documents, like);
+
+  if (place != NULL)
+    g_hash_table_insert(documents->places, item, g_memdup2(place, sizeof *place));
+}
+
+cJSON *documents_wrap(Documents *documents, cJSON *item, const char *key)
+{
+  cJSON *object = cJSON_CreateObject();
+  guint index = 0;
+
+  if (g_ptr_array_find(documents->roots, item, &index))
+    g_ptr_array_steal_index(documents->roots, index);
+  cJSON_AddItemToObject(object, key, item);
+  documents_copy_place(documents, object, item);
+  return object;
+}
+
+const char *documents_file(const Documents *documents, const cJSON *item)
+{
+  const Place *place = place_of(documents, item);
+
+  return place == NULL || place->text->is_flat || place->text->origin != NULL
+           ? NULL
+           : place->text->name;
+}
+
 void documents_set_origin(Documents *documents, const cJSON *item, const char *origin)
 {
   const Place *place = place_of(documents, item);
@@ -213,19 +242,25 @@ void documents_set_origin(Documents *documents, const cJSON *item, const char *o
   place->text->origin = g_strdup(origin);
 }
 
-char *documents_origin(const Documents *documents, const cJSON *item)
+char *documents_line(const Documents *documents, const cJSON *item)
 {
   const Place *place = place_of(documents, item);
   guint line = 0, column = 0;
 
   if (place == NULL)
     return NULL;
-  if (place->text->origin != NULL)
-    return g_strdup(place->text->origin);
-  if (place->text->is_flat)
+  if (place->text->is_flat || place->text->origin != NULL)
     return g_strdup(place->text->name);
   text_position(place->text, place->span.start, &line, &column);
   return g_strdup_printf("%s:%u", place->text->name, line);
+}
+
+char *documents_origin(const Documents *documents, const cJSON *item)
+{
+  const Place *place = place_of(documents, item);
+
+  return place != NULL && place->text->origin != NULL ? g_strdup(place->text->origin)
+                                                      : documents_line(documents, item);
 }
 
 char *documents_raw(const Documents *documents, const cJSON *item)

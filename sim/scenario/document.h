@@ -46,14 +46,29 @@ cJSON *documents_parse(Documents *documents, const char *name, const char *text,
 cJSON *documents_parse_setting(Documents *documents, const char *setting, const char *value,
                                Problems *problems);
 
-/** Own @p item, which was taken out of one of the roots. */
+/** Own @p item, which was taken out of one of the roots or newly made. */
 void documents_adopt(Documents *documents, cJSON *item);
+
+/** Say that @p item, newly made, stands where @p like does. */
+void documents_copy_place(Documents *documents, cJSON *item, const cJSON *like);
+
+/** {"key": item}, standing where @p item does and owning it.
+ *  @param item  a root or detached
+ *  Transfer: the caller adopts the object or makes it part of a tree. */
+cJSON *documents_wrap(Documents *documents, cJSON *item, const char *key);
+
+/** The file in which @p item stands, or NULL (a setting, a catalogue). Borrowed. */
+const char *documents_file(const Documents *documents, const cJSON *item);
 
 /** Say who vouches for the figures of the text in which @p item stands. */
 void documents_set_origin(Documents *documents, const cJSON *item, const char *origin);
 
-/** Where a figure comes from: what documents_set_origin() said, else "FILE:LINE" or
- *  "--set path=value"; NULL if @p item was not parsed here. Transfer: caller frees. */
+/** "FILE:LINE", "--set path=value", or the name of a text with an origin of its own; NULL
+ *  if @p item was not parsed here. Transfer: caller frees. */
+char *documents_line(const Documents *documents, const cJSON *item);
+
+/** Where a figure comes from: what documents_set_origin() said, else documents_line().
+ *  Transfer: caller frees. */
 char *documents_origin(const Documents *documents, const cJSON *item);
 
 /** The value as it is written there, a string with its quotes. NULL if @p item was not

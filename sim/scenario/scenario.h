@@ -15,6 +15,10 @@ typedef struct Scenario Scenario;
  *         Transfer: caller frees with scenario_free().
  */
 Scenario *scenario_load(const char *path, const char *const *settings, GError **error);
+
+/** The same from a text. @param name  its path, for messages and what it includes */
+Scenario *scenario_parse(const char *name, const char *text, gsize length,
+                         const char *const *settings, GError **error);
 void scenario_free(Scenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
 

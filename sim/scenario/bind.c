@@ -1,0 +1,247 @@
+#include "sim/scenario/bind.h"
+
+#include <string.h>
+
+static char *path_of(const Section *section, const char *key)
+{
+  return *section->path == '\0' || *key == '\0'
+           ? g_strconcat(section->path, key, NULL)
+           : g_strdup_printf("%s.%s", section->path, key);
+}
+
+void bind_blame(const Binder *binder, const Section *section, const char *key,
+                const cJSON *item, const char *cause)
+{
+  g_autofree char *path = path_of(section, key);
+  documents_blame(binder->documents, binder->problems, item == NULL ? section->place : item,
+                  path, cause);
+}
+
+cJSON *bind_member(const Section *section, const char *key)
+{
+  return cJSON_GetObjectItemCaseSensitive(section->object, key);
+}
+
+Section bind_section(const Binder *binder, const Section *parent, const char *key,
+                     char **path)
+{
+  cJSON *object = bind_member(parent, key);
+
+  *path = path_of(parent, key);
+  if (object != NULL && !cJSON_IsObject(object)) {
+    bind_blame(binder, parent, key, object, "expected an object: { ... }");
+    object = NULL;
+  }
+  return (Section){ *path, object, object == NULL ? parent->place : object };
+}
+
+static const char *json_type(const cJSON *item)
+{
+  return cJSON_IsObject(item)   ? "an object"
+         : cJSON_IsArray(item)  ? "a list"
+         : cJSON_IsString(item) ? "text"
+         : cJSON_IsNumber(item) ? "a bare number"
+         : cJSON_IsNull(item)   ? "null"
+                                : "true or false";
+}
+
+static bool has_right_type(const ParamSpec *spec, const cJSON *item)
+{
+  switch (spec->type) {
+  case PARAM_COUNT:
+  case PARAM_NUMBER:
+    return cJSON_IsNumber(item);
+  case PARAM_BOOL:
+    return cJSON_IsBool(item);
+  case PARAM_LIST:
+    return cJSON_IsArray(item);
+  case PARAM_NAME:
+  case PARAM_TEXT:
+    return cJSON_IsString(item);
+  case PARAM_BYTES:
+  case PARAM_SECONDS:
+  case PARAM_RATE:
+  case PARAM_FLOPS:
+  case PARAM_FRACTION:
+    break;
+  }
+  /* units.c refuses a bare number other than 0, and shows how to write it. */
+  return cJSON_IsString(item) || cJSON_IsNumber(item);
+}
+
+static void blame_type(const Binder *binder, const Section *section, const ParamSpec *spec,
+                       const cJSON *item)
+{
+  g_autofree char *cause =
+    g_strdup_printf("expected %s, not %s", param_type_example(spec->type), json_type(item));
+  bind_blame(binder, section, spec->key, item, cause);
+}
+
+static void blame_missing(const Binder *binder, const Section *section,
+                          const ParamSpec *spec)
+{
+  g_autofree char *known = NULL;
+  g_autofree char *cause = NULL;
+
+  if (spec->type == PARAM_NAME)
+    known = g_strjoinv(", ", (char **)spec->names);
+  cause = g_strdup_printf(
+    "missing: %s (%s)", known == NULL ? param_type_example(spec->type) : known, spec->help);
+  bind_blame(binder, section, spec->key, NULL, cause);
+}
+
+/* ---- what is understood ------------------------------------------------------------ */
+
+static bool is_quantity(const ParamSpec *spec)
+{
+  return spec->type == PARAM_NUMBER || spec->type == PARAM_BYTES ||
+         spec->type == PARAM_SECONDS || spec->type == PARAM_RATE ||
+         spec->type == PARAM_FLOPS || spec->type == PARAM_FRACTION;
+}
+
+static void add_constant(Binder *binder, const Section *section, const ParamSpec *spec,
+                         const char *value, const char *origin)
+{
+  if (binder->constants == NULL || !is_quantity(spec))
+    return;
+
+  const Constant constant = {
+    .name = path_of(section, spec->key),
+    .value = g_strdup(value),
+    .source = g_strdup(origin),
+    .assumed = g_str_has_prefix(origin, "assumed"),
+  };
+
+  g_array_append_val(binder->constants, constant);
+}
+
+static void note_given(Binder *binder, const Section *section, const ParamSpec *spec,
+                       const cJSON *item)
+{
+  char *json = cJSON_PrintUnformatted(item);
+  g_autofree char *line = documents_line(binder->documents, item);
+  g_autofree char *origin = documents_origin(binder->documents, item);
+
+  if (binder->effective != NULL)
+    effective_add(binder->effective, spec->key, json, line);
+  add_constant(binder, section, spec, cJSON_IsString(item) ? item->valuestring : json,
+               origin);
+  cJSON_free(json);
+}
+
+/* The default "0" without a unit means that the hardware has no such thing, or that the
+ * user has not said: no constant to doubt. */
+static void note_default(Binder *binder, const Section *section, const ParamSpec *spec)
+{
+  if (binder->effective == NULL || (spec->type == PARAM_TEXT && *spec->fallback == '\0'))
+    return;
+
+  g_autofree char *json = spec->type == PARAM_LIST ? g_strdup("[]")
+                          : param_is_quoted(spec)
+                            ? g_strdup_printf("\"%s\"", spec->fallback)
+                            : g_strdup(spec->fallback);
+  g_autofree char *comment =
+    g_strconcat("default", spec->origin == NULL ? "" : ": ", spec->origin, NULL);
+  g_autofree char *origin = spec->origin == NULL ? g_strdup("assumed: default")
+                            : g_str_has_prefix(spec->origin, "assumed")
+                              ? g_strdup(spec->origin)
+                              : g_strdup(comment);
+  effective_add(binder->effective, spec->key, json, comment);
+  if (strcmp(spec->fallback, "0") != 0)
+    add_constant(binder, section, spec, spec->fallback, origin);
+}
+
+/* ---- values ------------------------------------------------------------------------ */
+
+static void bind_list(Binder *binder, const Section *section, const ParamSpec *spec,
+                      void *params, const cJSON *list)
+{
+  GArray *array = *(GArray **)((char *)params + spec->offset);
+  g_autofree char *path = path_of(section, spec->key);
+  Binder part_binder = *binder;
+  cJSON *element = NULL;
+
+  part_binder.effective = NULL; /* the list is noted as a whole */
+  part_binder.constants = NULL;
+  cJSON_ArrayForEach(element, list)
+  {
+    g_autofree char *element_path = g_strdup_printf("%s[%u]", path, array->len);
+    const Section part = { element_path, element, element };
+    if (!cJSON_IsObject(element)) {
+      bind_blame(binder, &part, "", element, "expected an object: { ... }");
+      continue;
+    }
+    g_array_set_size(array, array->len + 1);
+    void *fields = array->data + (array->len - 1) * spec->item_size;
+    param_set_defaults(spec->item, fields);
+    bind_params(&part_binder, &part, spec->item, fields);
+    bind_check_keys(binder, &part, spec->item, NULL);
+  }
+}
+
+static void bind_scalar(Binder *binder, const Section *section, const ParamSpec *spec,
+                        void *params, const cJSON *item)
+{
+  g_autoptr(GError) error = NULL;
+  g_autofree char *raw = NULL;
+  const char *text = cJSON_GetStringValue(item);
+
+  if (text == NULL)
+    text = raw = cJSON_IsBool(item) ? g_strdup(cJSON_IsTrue(item) ? "true" : "false")
+                                    : documents_raw(binder->documents, item);
+  if (spec->type == PARAM_TEXT && *text == '\0' && spec->fallback == NULL) {
+    bind_blame(binder, section, spec->key, item, "must not be empty");
+    return;
+  }
+  if (!param_set(spec, params, text, &error))
+    bind_blame(binder, section, spec->key, item, error->message);
+}
+
+void bind_value(Binder *binder, const Section *section, const ParamSpec *spec, void *params,
+                const cJSON *item)
+{
+  if (item == NULL && spec->fallback == NULL) {
+    blame_missing(binder, section, spec);
+  } else if (item == NULL) {
+    note_default(binder, section, spec);
+  } else if (!has_right_type(spec, item)) {
+    blame_type(binder, section, spec, item);
+  } else {
+    if (spec->type == PARAM_LIST)
+      bind_list(binder, section, spec, params, item);
+    else
+      bind_scalar(binder, section, spec, params, item);
+    note_given(binder, section, spec, item);
+  }
+}
+
+void bind_params(Binder *binder, const Section *section, const ParamSpec *specs,
+                 void *params)
+{
+  for (const ParamSpec *spec = specs; spec != NULL && spec->key != NULL; spec++)
+    bind_value(binder, section, spec, params, bind_member(section, spec->key));
+}
+
+void bind_check_keys(const Binder *binder, const Section *section, const ParamSpec *specs,
+                     const char *const *extra)
+{
+  g_autoptr(GPtrArray) known = g_ptr_array_new();
+  const cJSON *item = NULL;
+
+  for (; extra != NULL && *extra != NULL; extra++)
+    g_ptr_array_add(known, (void *)*extra);
+  for (; specs != NULL && specs->key != NULL; specs++)
+    g_ptr_array_add(known, (void *)specs->key);
+  g_ptr_array_add(known, NULL);
+  cJSON_ArrayForEach(item, section->object)
+  {
+    if (g_strv_contains((const char *const *)known->pdata, item->string))
+      continue;
+    g_autofree char *path = path_of(section, item->string);
+    g_autofree char *suggestion =
+      registry_suggestion((const char *const *)known->pdata, item->string);
+    g_autofree char *cause =
+      g_strdup_printf("unknown key '%s'%s", item->string, suggestion);
+    documents_blame_key(binder->documents, binder->problems, item, path, cause);
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * @file bind.h
+ * @brief From JSON objects to parameter structs, by the rows of ParamSpec tables.
+ */
+#pragma once
+
+#include "models/setup.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/effective.h"
+
+/** What binding works with. */
+typedef struct {
+  Documents *documents;
+  Problems *problems;
+  Effective *effective; /**< NULL: do not note what is understood */
+  GArray *constants;    /**< of Constant; NULL likewise */
+  const char *file;     /**< the scenario's path */
+} Binder;
+
+/** An object of the scenario. */
+typedef struct {
+  const char *path;   /**< "cluster.nic"; "" for the whole */
+  cJSON *object;      /**< NULL: not given, all defaults */
+  const cJSON *place; /**< what to blame for what is missing */
+} Section;
+
+/** Note a problem of @p key in @p section; @p item is its value, or NULL. */
+void bind_blame(const Binder *binder, const Section *section, const char *key,
+                const cJSON *item, const char *cause);
+
+/** The value of @p key, or NULL. */
+cJSON *bind_member(const Section *section, const char *key);
+
+/** The object @p key of @p parent, which may be missing. Its path is owned by the caller.
+ */
+Section bind_section(const Binder *binder, const Section *parent, const char *key,
+                     char **path);
+
+/** Set every field of @p params that @p specs describes: given, default, or a problem. */
+void bind_params(Binder *binder, const Section *section, const ParamSpec *specs,
+                 void *params);
+
+/** The same for one row, whose value @p item may be NULL. */
+void bind_value(Binder *binder, const Section *section, const ParamSpec *spec, void *params,
+                const cJSON *item);
+
+/** Refuse keys that are neither in @p specs nor in @p extra (NULL-terminated, or NULL). */
+void bind_check_keys(const Binder *binder, const Section *section, const ParamSpec *specs,
+                     const char *const *extra);
+
+/** A kind of module and the key that names one. */
+typedef struct {
+  const char *kind; /**< "strategy" */
+  const char *key;  /**< "name" */
+  const ModuleInfo *const *table;
+  const char *fallback;     /**< NULL: the key is required */
+  const char *const *extra; /**< further keys of the object, NULL-terminated, or NULL */
+} ModuleChoice;
+
+/**
+ * Find the module that @p section names and bind its parameters.
+ * @param params  set to a new struct, freed with param_clear() and g_free()
+ * @return NULL after a problem with the name
+ */
+const ModuleInfo *bind_module(Binder *binder, const Section *section,
+                              const ModuleChoice *choice, void **params);
+
+/**
+ * The object that @p item stands for: itself, or a catalogue's entry, or what it lays over
+ * its "base". Gets the entry's name as "name".
+ * @param kind  of the catalogue: "node"
+ * @return NULL after a problem
+ */
+cJSON *bind_catalogue(Binder *binder, const char *kind, const char *path, cJSON *item);
+
+/** Parts of the scenario. */
+void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster);
+void bind_workload(Binder *binder, const Section *root, Setup *setup);

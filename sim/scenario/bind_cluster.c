@@ -1,0 +1,190 @@
+#include "models/fabric.h"
+#include "models/network.h"
+#include "models/transport.h"
+#include "sim/scenario/bind.h"
+
+static const char *const described[] = { "name", "source", "base", NULL };
+static const char *const node_parts[] = { "gpu", "fabric", "base", NULL };
+static const char *const gpu_parts[] = { "base", NULL };
+static const char *const cluster_parts[] = { "node", "network", "nic", "transport", NULL };
+
+static const ModuleChoice fabric_choice = { "fabric", "kind", fabric_table, NULL, NULL };
+static const ModuleChoice network_choice = { "network topology", "topology", network_table,
+                                             "switch", described };
+static const ModuleChoice transport_choice = { "transport", "kind", transport_table, "rdma",
+                                               NULL };
+
+/* The object of the catalogue entry, or of the object, at @p key. */
+static Section named_section(Binder *binder, const Section *parent, const char *key,
+                             const char *kind, char **path)
+{
+  cJSON *item = bind_member(parent, key);
+  const char *dot = *parent->path == '\0' ? "" : ".";
+
+  *path = g_strconcat(parent->path, dot, key, NULL);
+  cJSON *object = item == NULL ? NULL : bind_catalogue(binder, kind, *path, item);
+  return (Section){ *path, object, object == NULL ? parent->place : object };
+}
+
+static void blame_missing_entry(const Binder *binder, const Section *parent,
+                                const char *key, const char *example)
+{
+  if (bind_member(parent, key) != NULL)
+    return; /* there, but wrong: already said */
+  g_autofree char *cause = g_strdup_printf(
+    "missing: a name from the catalogue, such as \"%s\", or an object", example);
+  bind_blame(binder, parent, key, NULL, cause);
+}
+
+static void bind_gpu(Binder *binder, const Section *node, GpuSpec *gpu)
+{
+  g_autofree char *path = NULL;
+  const Section section = named_section(binder, node, "gpu", "gpu", &path);
+
+  if (section.object == NULL) {
+    blame_missing_entry(binder, node, "gpu", "a100_sxm_80gb");
+    return;
+  }
+  effective_open(binder->effective, "gpu");
+  param_set_defaults(gpu_params, gpu);
+  bind_params(binder, &section, gpu_params, gpu);
+  bind_check_keys(binder, &section, gpu_params, gpu_parts);
+  effective_close(binder->effective);
+}
+
+static void check_fabric(const Binder *binder, const Section *section, const NodeSpec *node)
+{
+  g_autoptr(NodeGraph) graph = NULL;
+  g_autoptr(GError) error = NULL;
+
+  if (problems_count(binder->problems) > 0)
+    return; /* it may not be safe to draw */
+  graph = node_graph_new(node->n_gpus, node->n_nics);
+  if (!node->fabric->build(node->fabric_params, node, graph, &error))
+    bind_blame(binder, section, "", NULL, error->message);
+}
+
+/* Returns the node's object, whose NICs the cluster may override. */
+static Section bind_node(Binder *binder, const Section *cluster, NodeSpec *node,
+                         char **path)
+{
+  const Section section = named_section(binder, cluster, "node", "node", path);
+  g_autofree char *fabric_path = NULL;
+
+  if (section.object == NULL) {
+    blame_missing_entry(binder, cluster, "node", "dgx_a100");
+    return section;
+  }
+  effective_open(binder->effective, "node");
+  param_set_defaults(node_params, node);
+  bind_params(binder, &section, node_params, node);
+  bind_gpu(binder, &section, &node->gpu);
+  effective_open(binder->effective, "fabric");
+  const Section fabric = bind_section(binder, &section, "fabric", &fabric_path);
+  node->fabric =
+    (const FabricOps *)bind_module(binder, &fabric, &fabric_choice, &node->fabric_params);
+  effective_close(binder->effective);
+  bind_check_keys(binder, &section, node_params, node_parts);
+  effective_close(binder->effective);
+  return section;
+}
+
+/* "cluster.nic" speaks for the node's own NICs. */
+static void bind_nic(Binder *binder, const Section *cluster, const Section *node,
+                     NodeSpec *spec)
+{
+  g_autofree char *path = NULL;
+  const Section section = bind_section(binder, cluster, "nic", &path);
+  const cJSON *count = bind_member(&section, "count"),
+              *rate = bind_member(&section, "rate");
+
+  effective_open(binder->effective, "nic");
+  if (count == NULL)
+    count = bind_member(node, "nics");
+  if (rate == NULL)
+    rate = bind_member(node, "nic_rate");
+  bind_value(binder, &section, param_find(nic_params, "count"), spec, count);
+  if (spec->n_nics > 0)
+    bind_value(binder, &section, param_find(nic_params, "rate"), spec, rate);
+  bind_check_keys(binder, &section, nic_params, NULL);
+  effective_close(binder->effective);
+}
+
+static void bind_network(Binder *binder, const Section *cluster, ClusterSpec *spec)
+{
+  g_autofree char *path = NULL;
+  const Section section = named_section(binder, cluster, "network", "network", &path);
+
+  if (section.object == NULL && bind_member(cluster, "network") != NULL)
+    return;
+  effective_open(binder->effective, "network");
+  spec->network = (const NetworkOps *)bind_module(binder, &section, &network_choice,
+                                                  &spec->network_params);
+  effective_close(binder->effective);
+}
+
+static void bind_transport(Binder *binder, const Section *cluster, ClusterSpec *spec)
+{
+  g_autofree char *path = NULL;
+  const Section section = bind_section(binder, cluster, "transport", &path);
+
+  effective_open(binder->effective, "transport");
+  spec->transport = (const TransportOps *)bind_module(binder, &section, &transport_choice,
+                                                      &spec->transport_params);
+  effective_close(binder->effective);
+}
+
+/* 1000000000 as "1,000,000,000" */
+static char *grouped(guint64 number)
+{
+  g_autofree char *digits = g_strdup_printf("%" G_GUINT64_FORMAT, number);
+  g_autoptr(GString) out = g_string_new(digits);
+
+  for (gssize at = (gssize)out->len - 3; at > 0; at -= 3)
+    g_string_insert_c(out, at, ',');
+  return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+static void check_size(const Binder *binder, const Section *cluster,
+                       const ClusterSpec *spec)
+{
+  const guint64 n_gpus = (guint64)spec->n_nodes * spec->node.n_gpus;
+  g_autofree char *nodes = grouped(spec->n_nodes);
+  g_autofree char *gpus = grouped(n_gpus);
+  g_autofree char *most = grouped(CLUSTER_MAX_GPUS);
+
+  if (n_gpus > CLUSTER_MAX_GPUS) {
+    g_autofree char *cause =
+      g_strdup_printf("%s nodes x %u GPUs are %s GPUs: at most %s can be simulated", nodes,
+                      spec->node.n_gpus, gpus, most);
+    bind_blame(binder, cluster, "nodes", bind_member(cluster, "nodes"), cause);
+  } else if (spec->n_nodes > 1 && spec->node.fabric != NULL && spec->node.n_nics == 0) {
+    g_autofree char *cause = g_strdup_printf(
+      "%s nodes need a NIC each: add \"nic\": {\"count\": 1, \"rate\": \"100 Gbit/s\"}",
+      nodes);
+    bind_blame(binder, cluster, "nic", bind_member(cluster, "nic"), cause);
+  }
+}
+
+void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
+{
+  g_autofree char *path = NULL, *node_path = NULL;
+  const Section section = bind_section(binder, root, "cluster", &path);
+
+  if (section.object == NULL) {
+    if (bind_member(root, "cluster") == NULL)
+      bind_blame(binder, root, "cluster", NULL,
+                 "missing: an object with at least \"nodes\" and \"node\"");
+    return;
+  }
+  effective_open(binder->effective, "cluster");
+  bind_params(binder, &section, cluster_params, cluster);
+  const Section node = bind_node(binder, &section, &cluster->node, &node_path);
+  bind_nic(binder, &section, &node, &cluster->node);
+  bind_network(binder, &section, cluster);
+  bind_transport(binder, &section, cluster);
+  bind_check_keys(binder, &section, cluster_params, cluster_parts);
+  effective_close(binder->effective);
+  check_size(binder, &section, cluster);
+  check_fabric(binder, &node, &cluster->node);
+}

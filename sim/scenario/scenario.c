@@ -1,0 +1,190 @@
+#include "sim/scenario/scenario.h"
+
+#include "sim/scenario/bind.h"
+#include "sim/scenario/include.h"
+#include "sim/scenario/merge.h"
+
+#include <string.h>
+
+struct Scenario {
+  Setup *setup;
+  Effective *effective;
+};
+
+/* What there is one of so far. */
+typedef struct {
+  char *name;
+  guint calibration, codec;
+} Fixed;
+
+static const char *const calibration_names[] = { "preset", NULL };
+static const char *const codec_names[] = { "none", NULL };
+
+static const ParamSpec name_params[] = {
+  { .key = "name",
+    .type = PARAM_TEXT,
+    .offset = offsetof(Fixed, name),
+    .fallback = "",
+    .help = "what the results are called" },
+  PARAM_END,
+};
+
+static const ParamSpec calibration_params[] = {
+  { .key = "calibration",
+    .type = PARAM_NAME,
+    .offset = offsetof(Fixed, calibration),
+    .fallback = "preset",
+    .names = calibration_names,
+    .help = "whose measurements the constants come from",
+    .origin = "published constants" },
+  PARAM_END,
+};
+
+static const ParamSpec compression_params[] = {
+  { .key = "codec",
+    .type = PARAM_NAME,
+    .offset = offsetof(Fixed, codec),
+    .fallback = "none",
+    .names = codec_names,
+    .help = "how gradients are compressed",
+    .origin = "full gradients" },
+  PARAM_END,
+};
+
+static const char *const sections[] = { "include",  "name",    "cluster",     "workload",
+                                        "strategy", "library", "compression", "calibration",
+                                        "run",      NULL };
+
+static const ModuleChoice strategy_choice = { "strategy", "name", strategy_table, "ddp",
+                                              NULL };
+static const ModuleChoice library_choice = { "library", "name", library_table, "nccl",
+                                             NULL };
+
+static void bind_name(Binder *binder, const Section *root, Setup *setup)
+{
+  Fixed fixed = { 0 };
+
+  bind_params(binder, root, name_params, &fixed);
+  setup->name = fixed.name;
+  if (setup->name != NULL)
+    return;
+  g_autofree char *base = g_path_get_basename(binder->file);
+  g_autoptr(cJSON) json = NULL;
+  if (g_str_has_suffix(base, ".json"))
+    base[strlen(base) - strlen(".json")] = '\0';
+  setup->name = g_utf8_make_valid(base, -1);
+  json = cJSON_CreateString(setup->name);
+  char *quoted = cJSON_PrintUnformatted(json);
+  effective_add(binder->effective, "name", quoted, "default: the file's name");
+  cJSON_free(quoted);
+}
+
+static void bind_strategy(Binder *binder, const Section *root, Setup *setup)
+{
+  g_autofree char *path = NULL;
+  const Section section = bind_section(binder, root, "strategy", &path);
+
+  effective_open(binder->effective, "strategy");
+  setup->strategy = (const StrategyOps *)bind_module(binder, &section, &strategy_choice,
+                                                     &setup->strategy_params);
+  effective_close(binder->effective);
+}
+
+static void bind_library(Binder *binder, const Section *root, Setup *setup)
+{
+  g_autofree char *path = NULL;
+  g_autoptr(GError) error = NULL;
+  const Section section = bind_section(binder, root, "library", &path);
+
+  effective_open(binder->effective, "library");
+  setup->library = (const LibraryOps *)bind_module(binder, &section, &library_choice,
+                                                   &setup->library_params);
+  effective_close(binder->effective);
+  if (setup->library != NULL && setup->library->check != NULL &&
+      !setup->library->check(setup->library_params, &error))
+    bind_blame(binder, &section, "", NULL, error->message);
+}
+
+static void bind_compression(Binder *binder, const Section *root)
+{
+  g_autofree char *path = NULL;
+  Fixed fixed = { 0 };
+  const Section section = bind_section(binder, root, "compression", &path);
+
+  effective_open(binder->effective, "compression");
+  bind_params(binder, &section, compression_params, &fixed);
+  bind_check_keys(binder, &section, compression_params, NULL);
+  effective_close(binder->effective);
+}
+
+static void bind_run(Binder *binder, const Section *root, RunSpec *run)
+{
+  g_autofree char *path = NULL;
+  const Section section = bind_section(binder, root, "run", &path);
+
+  effective_open(binder->effective, "run");
+  param_set_defaults(run_params, run);
+  bind_params(binder, &section, run_params, run);
+  bind_check_keys(binder, &section, run_params, NULL);
+  effective_close(binder->effective);
+}
+
+static void bind_all(Binder *binder, cJSON *root, Setup *setup)
+{
+  const Section section = { "", root, root };
+  Fixed fixed = { 0 };
+
+  bind_name(binder, &section, setup);
+  bind_cluster(binder, &section, &setup->cluster);
+  bind_workload(binder, &section, setup);
+  bind_strategy(binder, &section, setup);
+  bind_library(binder, &section, setup);
+  bind_compression(binder, &section);
+  bind_params(binder, &section, calibration_params, &fixed);
+  bind_run(binder, &section, &setup->run);
+  bind_check_keys(binder, &section, NULL, sections);
+}
+
+Scenario *scenario_parse(const char *name, const char *text, gsize length,
+                         const char *const *settings, GError **error)
+{
+  g_autoptr(Documents) documents = documents_new();
+  g_autoptr(Problems) problems = problems_new();
+  g_autoptr(Scenario) scenario = g_new(Scenario, 1);
+
+  *scenario = (Scenario){ setup_new(), effective_new() };
+  cJSON *root = include_merge(documents, name, text, length, problems);
+  for (; root != NULL && settings != NULL && *settings != NULL; settings++)
+    merge_setting(documents, root, *settings, problems);
+  if (root != NULL && problems_count(problems) == 0) {
+    Binder binder = { documents, problems, scenario->effective, scenario->setup->constants,
+                      name };
+    bind_all(&binder, root, scenario->setup);
+  }
+  return problems_report(problems, error) ? g_steal_pointer(&scenario) : NULL;
+}
+
+Scenario *scenario_load(const char *path, const char *const *settings, GError **error)
+{
+  gsize length = 0;
+  g_autofree char *text = include_read(path, &length, error);
+
+  return text == NULL ? NULL : scenario_parse(path, text, length, settings, error);
+}
+
+void scenario_free(Scenario *scenario)
+{
+  setup_free(scenario->setup);
+  effective_free(scenario->effective);
+  g_free(scenario);
+}
+
+const Setup *scenario_setup(const Scenario *scenario)
+{
+  return scenario->setup;
+}
+
+char *scenario_show(const Scenario *scenario)
+{
+  return effective_show(scenario->effective);
+}
