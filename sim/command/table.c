@@ -1,0 +1,5 @@
+#include "sim/command/command.h"
+
+const Command *const command_table[] = {
+  &command_check, &command_show, &command_list, &command_help, NULL,
+};
