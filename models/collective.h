@@ -44,6 +44,8 @@ typedef struct {
   guint n_local_hops;
   guint n_net_hops;
   double path_latency_s; /**< of the links along those hops [s] */
+  double bound_s_per_B;  /**< flow_set_bound_s_per_B() of the set, as the links were when
+                              the phase was made */
 } CollPhase;
 
 /** Closed-form cost of the two kinds of hop. */
@@ -60,7 +62,8 @@ typedef struct {
   /** Append the messages of one call of @p size_B bytes. Required. */
   void (*plan)(const CollCall *call, double size_B, Plan *plan);
 
-  /** The chunks @ref plan cuts the buffer into. Required. */
+  /** The chunks @ref plan cuts the buffer into. Reduce-scatter leaves chunk c summed at
+   *  rank c modulo the number of ranks, where all-gather takes it from. Required. */
   guint (*n_chunks)(const CollCall *call);
 
   /** Append the phases (CollPhase) for any group size in O(ranks). Required. */
@@ -80,8 +83,10 @@ const CollOps *coll_find(const char *name, GError **error);
 GArray *coll_phases_new(void);
 
 /**
- * No algorithm can be faster than this, whatever it does [s]: every byte a node must
- * send through its NICs and every GPU through its ports, and log2(n) messages one after
- * another.
+ * No algorithm without reducing switches can be faster, whatever it does [s]. The largest
+ * of: n parties send (n-1) times the message in all to sum it and (n-1) times to spread it,
+ * through all ports, or all NICs, of the cluster at once, and the last byte takes one hop;
+ * knowledge of one rank reaches at most twice as many with every message sent, so log2(n)
+ * messages of one port follow one another.
  */
 double coll_floor_s(const CollCall *call, double size_B, const CollCost *cost);

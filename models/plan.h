@@ -32,7 +32,8 @@ guint plan_n_chunks(const Plan *plan);
 guint plan_n_steps(const Plan *plan);
 const PlanStep *plan_step(const Plan *plan, guint id);
 
-/** Cost of one message on one link: alpha + size / bandwidth. */
+/** Cost of one message on one link: alpha + size / bandwidth. The link is busy for
+ *  size / bandwidth; alpha delays the message and not the next one. */
 typedef struct {
   double alpha_s;       /**< fixed cost per message [s] */
   double bandwidth_Bps; /**< [B/s] */

@@ -1,0 +1,148 @@
+/**
+ * @file ring.c
+ * @brief One ring through all ranks, node after node; one chunk per rank goes around.
+ *
+ * In each of n-1 rounds every rank sends one chunk to its right-hand neighbour, which
+ * adds its own (reduce-scatter); n-1 further rounds hand the sums around (all-gather).
+ * Together they are an all-reduce. Every rank sends 2(n-1)/n of the buffer, the least any
+ * algorithm can: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for
+ * clusters of workstations", J. Parallel Distrib. Comput. 69 (2009) 117-124.
+ *
+ * Several rails: each carries a ring of its own with its part of the buffer (rings.h).
+ * The critical path is that of the chunk whose 2(n-1) hops cross most nodes: 2 N of N
+ * nodes if they have three ranks or more. NCCL's tuner counts 2 (N-1).
+ */
+#include "models/collective/rings.h"
+
+static guint n_ranks(const CollCall *call)
+{
+  return call->group.n_nodes * call->group.ranks_per_node;
+}
+
+static guint n_plan_rails(const CollCall *call)
+{
+  return call->group.n_nodes > 1 ? call->n_rails : 1;
+}
+
+static guint ring_n_chunks(const CollCall *call)
+{
+  return n_ranks(call) * n_plan_rails(call);
+}
+
+static void ring_plan(const CollCall *call, double size_B, Plan *plan)
+{
+  const guint n = n_ranks(call), n_channels = n_plan_rails(call);
+  g_autoptr(Rings) rings = rings_new(call, n_channels, NULL);
+  g_autofree guint *ranks = g_new(guint, n_channels * n);
+  g_autofree guint *chunks = g_new(guint, n_channels * n);
+  g_autofree guint *arrived = g_new(guint, n_channels * n);
+  g_autofree PlanRing *ring = g_new(PlanRing, n_channels);
+
+  for (guint c = 0; c < n_channels; c++) {
+    for (guint node = 0; node < call->group.n_nodes; node++)
+      rings_visit(rings, c, node, &ranks[c * n + node * call->group.ranks_per_node]);
+    for (guint i = c * n; i < (c + 1) * n; i++) {
+      chunks[i] = c * n + ranks[i];
+      arrived[i] = PLAN_START;
+    }
+    ring[c] = (PlanRing){ n, &ranks[c * n],           &chunks[c * n],
+                          1, size_B / n / n_channels, &arrived[c * n] };
+  }
+  for (guint pass = 0; pass < 2; pass++) {
+    if (!(call->kind &
+          (COLL_ALL_REDUCE | (pass == 0 ? COLL_REDUCE_SCATTER : COLL_ALL_GATHER))))
+      continue;
+    for (guint round = 0; round + 1 < n; round++)
+      for (guint c = 0; c < n_channels; c++)
+        rings_plan_round(&ring[c], round, pass == 0, plan);
+  }
+}
+
+/* Add the flows of one channel to @p set and its edges, in the order of the ring, to
+ * @p edges. */
+static void add_channel(const CollCall *call, const Topology *topology, const Rings *rings,
+                        guint channel, FlowSet *set, RingEdge *edges)
+{
+  const guint n_local = call->group.ranks_per_node;
+  const guint rail = rings_rail(rings, channel);
+  const double share = rings_share(call->kind, n_ranks(call)) / rings_n_channels(rings);
+  g_autofree guint *ranks = g_new(guint, n_local);
+  guint n_edges = 0, last = 0;
+
+  rings_visit(rings, channel, call->group.n_nodes - 1, ranks);
+  last = ranks[n_local - 1];
+  for (guint node = 0; node < call->group.n_nodes; node++) {
+    rings_visit(rings, channel, node, ranks);
+    for (guint i = 0; i < n_local; i++) {
+      edges[n_edges++] = rings_add_flow(call, topology, last, ranks[i], rail, share, set);
+      last = ranks[i];
+    }
+  }
+}
+
+static void ring_phases(const CollCall *call, const Topology *topology, GArray *phases)
+{
+  const guint n = n_ranks(call);
+  if (n == 1)
+    return;
+
+  g_autoptr(Rings) rings = rings_new(call, n_plan_rails(call), topology);
+  g_autofree RingEdge *edges = g_new(RingEdge, n);
+  g_autoptr(FlowSet) set = flow_set_new();
+  RingChain worst = { 0 };
+
+  for (guint channel = 0; channel < rings_n_channels(rings); channel++) {
+    add_channel(call, topology, rings, channel, set, edges);
+    const RingChain chain = rings_chain(edges, n, rings_n_laps(call->kind));
+    if (channel == 0 || chain.latency_s > worst.latency_s)
+      worst = chain;
+  }
+  rings_add_phase(phases, "ring", g_steal_pointer(&set), worst, topology);
+}
+
+/* Hops between nodes of the longest chain: those of n_laps laps, less those that cannot
+ * be avoided among n_laps neighbouring edges. */
+static guint n_net_hops(const CollCall *call)
+{
+  const guint n_nodes = call->group.n_nodes, n_local = call->group.ranks_per_node;
+  const guint n_laps = rings_n_laps(call->kind);
+
+  if (n_nodes == 1)
+    return 0;
+  if (n_local == 1)
+    return n_laps * (n_nodes - 1);
+  return n_laps * n_nodes - (n_local > n_laps ? 0 : n_laps - (n_local - 1));
+}
+
+static double ring_ideal_s(const CollCall *call, double size_B, const CollCost *cost)
+{
+  const guint n = n_ranks(call);
+  if (n == 1)
+    return 0;
+
+  const guint n_net = n_net_hops(call);
+  const guint n_local = rings_n_laps(call->kind) * (n - 1) - n_net;
+  const double net_Bps = call->n_rails * cost->net.bandwidth_Bps;
+  double s_per_B = 0;
+
+  if (call->group.ranks_per_node > 1)
+    s_per_B = 1 / cost->local.bandwidth_Bps;
+  if (call->group.n_nodes > 1)
+    s_per_B = MAX(s_per_B, 1 / net_Bps);
+  return n_local * cost->local.alpha_s + n_net * cost->net.alpha_s +
+         rings_share(call->kind, n) * size_B * s_per_B;
+}
+
+const CollOps coll_ring = {
+  .info = {
+    .name = "ring",
+    .summary = "one chunk per rank around one ring of all ranks; bandwidth-optimal",
+    .source = "Patarasuk & Yuan 2009",
+  },
+  .kinds = COLL_ALL_REDUCE | COLL_REDUCE_SCATTER | COLL_ALL_GATHER,
+  .exact = true,
+  .plan = ring_plan,
+  .n_chunks = ring_n_chunks,
+  .phases = ring_phases,
+  .ideal_s = ring_ideal_s,
+};
