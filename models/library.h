@@ -21,6 +21,7 @@ typedef struct {
   CollKind kind;
   guint n_nodes, ranks_per_node;
   bool nvlink;                 /**< GPUs of a node speak NVLink, not PCIe */
+  bool gpu_direct;             /**< NICs read and write GPU memory */
   double message_latency_s;    /**< the transport's, per inter-node message [s] */
   /** The phases of one collective, as built for this cluster (GArray of CollPhase). */
   const GArray *(*phases_of)(const CollOps *collective, void *data);
@@ -44,3 +45,5 @@ typedef struct {
 } LibraryOps;
 
 extern const ModuleInfo *const library_table[];
+extern const LibraryOps library_nccl;
+extern const LibraryOps library_rules;

@@ -240,3 +240,28 @@ double topology_message_latency_s(const Topology *topology)
 {
   return topology->message_latency_s;
 }
+
+/* Of the ports of one GPU, which are the links that its routes begin with. */
+static double ports_Bps(const NodeGraph *node, guint gpu)
+{
+  g_autofree bool *counted = g_new0(bool, node_graph_n_links(node));
+  double sum_Bps = 0;
+
+  for (guint dst = 0; dst < node_graph_n_gpus(node); dst++) {
+    const NodeRoute route = node_graph_gpu_route(node, gpu, dst);
+    if (route.n_links == 0 || counted[route.links[0]])
+      continue;
+    counted[route.links[0]] = true;
+    sum_Bps += node_graph_links(node)[route.links[0]].capacity_Bps;
+  }
+  return sum_Bps;
+}
+
+double topology_gpu_Bps(const Topology *topology)
+{
+  double best_Bps = 0;
+
+  for (guint gpu = 0; gpu < topology_gpus_per_node(topology); gpu++)
+    best_Bps = MAX(best_Bps, ports_Bps(topology->node, gpu));
+  return best_Bps > 0 ? best_Bps : INFINITY;
+}

@@ -75,3 +75,7 @@ double topology_flow_cap_Bps(const Topology *topology);
 
 /** What the transport adds to every inter-node message, and no link contains [s]. */
 double topology_message_latency_s(const Topology *topology);
+
+/** What the best connected GPU of a node can send to the others of its node, over all its
+ *  ports at once; INFINITY if it is alone [B/s]. */
+double topology_gpu_Bps(const Topology *topology);

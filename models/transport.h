@@ -10,6 +10,7 @@ typedef struct {
   double goodput;           /**< payload share of the line rate, 0..1 */
   double flow_cap_Bps;      /**< limit of one connection; INFINITY if none [B/s] */
   double message_latency_s; /**< added to every inter-node message [s] */
+  bool gpu_direct;          /**< NICs read and write GPU memory */
 } TransportEffect;
 
 struct TransportOps {

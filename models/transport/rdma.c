@@ -52,6 +52,7 @@ static TransportEffect rdma_apply(const void *data, double nic_rate_Bps G_GNUC_U
     .goodput = mtu_B / (mtu_B + headers_B),
     .flow_cap_Bps = INFINITY,
     .message_latency_s = params->latency_s,
+    .gpu_direct = true,
   };
 }
 

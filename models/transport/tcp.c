@@ -45,6 +45,7 @@ static TransportEffect tcp_apply(const void *data, double nic_rate_Bps G_GNUC_UN
     .goodput = (mtu_B - headers_B) / (mtu_B + ETHERNET_B),
     .flow_cap_Bps = INFINITY,
     .message_latency_s = params->latency_s,
+    .gpu_direct = false,
   };
 }
 

@@ -105,6 +105,8 @@ static void describe_calls(Exchange *exchange, const Setup *setup)
   const guint n_gpus = topology_n_gpus(topology);
   const Link *port = local_port(topology);
   const ClusterSpec *cluster = &setup->cluster;
+  const TransportEffect effect =
+    cluster->transport->apply(cluster->transport_params, cluster->node.nic_rate_Bps);
 
   exchange->gpus = g_new(guint, n_gpus);
   for (guint i = 0; i < n_gpus; i++)
@@ -121,9 +123,8 @@ static void describe_calls(Exchange *exchange, const Setup *setup)
     .n_nodes = topology_n_nodes(topology),
     .ranks_per_node = topology_gpus_per_node(topology),
     .nvlink = port != NULL && port->tier == TIER_NVLINK,
-    .message_latency_s =
-      cluster->transport->apply(cluster->transport_params, cluster->node.nic_rate_Bps)
-        .message_latency_s,
+    .gpu_direct = effect.gpu_direct,
+    .message_latency_s = effect.message_latency_s,
     .phases_of = phases_of,
     .links = topology_links(topology),
     .n_links = topology_n_links(topology),
@@ -222,10 +223,9 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier)
 
 double exchange_floor_s(const Exchange *exchange, double size_B)
 {
-  const Link *port = local_port(exchange->topology);
   const Link *links = topology_links(exchange->topology);
   CollCost cost = {
-    .local = { .bandwidth_Bps = port == NULL ? INFINITY : port->capacity_Bps },
+    .local = { .bandwidth_Bps = topology_gpu_Bps(exchange->topology) },
     .net = { .bandwidth_Bps = INFINITY },
   };
 

@@ -1,0 +1,8 @@
+#include "models/library.h"
+
+/* In the order `list` shows them. */
+const ModuleInfo *const library_table[] = {
+  &library_nccl.info,
+  &library_rules.info,
+  NULL,
+};
