@@ -2,10 +2,11 @@
 
 #include "models/topology.h"
 
-#include <math.h>
-
 /* Sums of shares are rounded; more than this above 1 is a mistake. */
 #define SHARE_TOLERANCE 1e-9
+
+/* No forecast is this large; what writers make of it stays finite. */
+#define QUANTITY_MAX 1e100
 
 #define FIELD(key_, type_, member_)                                                        \
   {                                                                                        \
@@ -154,7 +155,7 @@ Interval result_interval(double mean, double half)
 
 static bool is_quantity(double value)
 {
-  return isfinite(value) && value >= 0;
+  return value >= 0 && value <= QUANTITY_MAX; /* neither holds for not-a-number */
 }
 
 static bool is_share(double value)
@@ -211,7 +212,7 @@ static bool check_stretch(const char *name, double start_s, double end_s, GError
 {
   if (!is_quantity(start_s))
     return blame(name, start_s, "finite and not negative", error);
-  if (!isfinite(end_s) || end_s < start_s)
+  if (!is_quantity(end_s) || end_s < start_s)
     return blame(name, end_s, "finite and not before its start", error);
   return true;
 }

@@ -5,6 +5,8 @@
 #include "sim/output/show.h"
 #include "sim/output/text.h"
 
+#include <string.h>
+
 typedef enum {
   ORIGIN_GIVEN,
   ORIGIN_MEASURED,
@@ -22,22 +24,35 @@ static const char *const origin_titles[ORIGIN_N] = {
   [ORIGIN_ASSUMED] = "assumed",
 };
 
-/* What a source begins with; anything else is a publication. */
+/* "scenarios/x.json:12": a line of a file that the user wrote. */
+static bool is_place(const char *source)
+{
+  const char *colon = strrchr(source, ':');
+
+  return colon != NULL && colon[1] != '\0' &&
+         colon[1 + strspn(colon + 1, "0123456789")] == '\0' &&
+         (strstr(source, ".json:") != NULL || strchr(source, ' ') == NULL);
+}
+
+/* Anything that does not say otherwise is a publication. */
 static Origin origin_of(const Constant *constant)
 {
   static const struct {
     const char *prefix;
     Origin origin;
   } prefixes[] = {
-    { "scenario", ORIGIN_GIVEN },    { "--set", ORIGIN_GIVEN },
+    { "--set", ORIGIN_GIVEN },       { "scenario", ORIGIN_GIVEN },
     { "measured", ORIGIN_MEASURED }, { "calibration", ORIGIN_MEASURED },
     { "default", ORIGIN_DEFAULT },   { "assumed", ORIGIN_ASSUMED },
   };
+  const char *source = constant->source != NULL ? constant->source : "";
 
   if (constant->assumed)
     return ORIGIN_ASSUMED;
-  for (guint i = 0; constant->source != NULL && i < G_N_ELEMENTS(prefixes); i++)
-    if (g_str_has_prefix(constant->source, prefixes[i].prefix))
+  if (is_place(source))
+    return ORIGIN_GIVEN;
+  for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++)
+    if (g_str_has_prefix(source, prefixes[i].prefix))
       return prefixes[i].origin;
   return ORIGIN_PUBLISHED;
 }

@@ -57,7 +57,7 @@ void svg_ticks(GString *out, const TimeAxis *axis, double y)
 
 static TimeAxis axis_of(const Result *const *results, guint n)
 {
-  TimeAxis axis = { 0 };
+  TimeAxis axis = { .longest_s = 1e-12 }; /* shorter than anything that can be drawn */
 
   for (guint i = 0; i < n; i++) {
     double start_s, end_s;

@@ -70,11 +70,12 @@ static inline void sample_details(Result *result)
   result_add_stage(result, "negotiate", 0.0025);
   result_add_stage(result, "copy_in", 0.00125);
   result_add_stage(result, "all_reduce", 0.125);
-  sample_constant(result, "cluster.nic.rate", "25 Gbit/s", "scenario demo.json", false);
-  sample_constant(result, "cluster.network.latency", "1.5 us", "default", false);
-  sample_constant(result, "workload.compute.samples_per_s", "370", "scenario demo.json",
-                  false);
-  sample_constant(result, "library.name", "nccl", "default", false);
+  sample_constant(result, "cluster.nic.rate", "25 Gbit/s", "demo.json:7", false);
+  sample_constant(result, "cluster.network.latency", "1.5 us",
+                  "--set cluster.network.latency=1.5 us", false);
+  sample_constant(result, "workload.compute.samples_per_s", "370", "demo.json:12", false);
+  sample_constant(result, "strategy.fusion_threshold", "128 MiB",
+                  "default: horovod 0.28.1 operations.cc", false);
   sample_constant(result, "cluster.node.gpu.memory_bandwidth", "900 GB/s",
                   "NVIDIA V100 data sheet, 2018", false);
   sample_constant(result, "strategy.control_latency", "20 us", "assumed: kernel TCP", true);
