@@ -16,16 +16,19 @@ complain() {
   bad=1
 }
 
-# The commands of --help: the indented words of its list.
 commands() {
-  "$program" --help | sed -n '/^Commands/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'
+  "$program" help | sed -n 's/^ *stepcast \([a-z][a-z]*\) .*/\1/p'
 }
 
-[ -n "$(commands)" ] || complain "--help lists no commands"
+[ -n "$(commands)" ] || complain "help lists no commands"
 for command in $(commands); do
-  grep -q "\`$command\b" README.md || complain "README.md: no command '$command'"
-  for option in $("$program" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
-    grep -qF -- "$option" README.md || complain "README.md: no option $option ($command)"
+  for document in README.md docs/stepcast.1; do
+    grep -q "\b$command\b" "$document" || complain "$document: no command '$command'"
+    for option in $("$program" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
+      # The manual page writes a hyphen as \-.
+      sed 's/\\-/-/g' "$document" | grep -qF -- "$option" ||
+        complain "$document: no option $option ($command)"
+    done
   done
 done
 
