@@ -1,5 +1,5 @@
 #include "sim/command/command.h"
 
 const Command *const command_table[] = {
-  &command_check, &command_show, &command_list, &command_help, NULL,
+  &command_run, &command_check, &command_show, &command_list, &command_help, NULL,
 };

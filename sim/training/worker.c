@@ -105,6 +105,8 @@ static void dispatch(void *data)
   double again_s = 0;
 
   unit_init(&unit);
+  job->dispatcher_waits = true; /* for the first gradient */
+  engine_signal_wait(job->wake);
   while (!job->closing) {
     switch (job->composition->schedule->next(job->composition->schedule_state,
                                              engine_now_s(job->engine), &unit, &again_s)) {
