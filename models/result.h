@@ -61,7 +61,8 @@ typedef struct {
   double units_per_iteration; /**< messages that one GPU's gradients travel in */
   double floor_s;             /**< least time any all-reduce of the gradients takes */
   char *algorithm;  /**< collective and protocol of the largest unit: "ring/simple" */
-  char *bottleneck; /**< tier whose busiest link bounds the largest unit */
+  char *bottleneck; /**< tier whose busiest link bounds the largest unit, or
+                         "latency" */
 
   GArray *links;     /**< of LinkUse, tiers in use */
   GArray *stages;    /**< of StageUse, in pipeline order */

@@ -12,6 +12,9 @@
 #define NOTICEABLE_SHARE 0.005
 /* A link this full bounds what crosses it. */
 #define FULL_LINK_SHARE 0.9
+/* Links with less traffic than this, while gradients are in flight, are not what takes the
+ * time. */
+#define HALF_EMPTY_SHARE 0.5
 
 static double busy_s(const Result *result)
 {
@@ -90,7 +93,7 @@ static void explain_overlap(GString *out, const Result *result)
   }
   g_string_append_printf(out, "Communication is busy %s of the iteration", busy);
   if (split.hidden < NOTICEABLE_SHARE)
-    g_string_append_printf(out, ", and the GPUs wait for as long (%s)", exposed);
+    g_string_append_printf(out, ", and the GPUs wait for about as long (%s)", exposed);
   else
     g_string_append_printf(out, ": compute hides at least %s, the GPUs wait %s", hidden,
                            exposed);
@@ -120,28 +123,47 @@ static void append_rate(GString *out, const Result *result)
   }
 }
 
-static void explain_bottleneck(GString *out, const Result *result)
+/* " bound it, ..." or what else does, after the name of the links. */
+static void append_fill(GString *out, const Result *result, const LinkUse *use)
 {
-  if (result->bottleneck == NULL || *result->bottleneck == '\0')
-    return;
-  const LinkUse *use = bottleneck_use(result);
-  g_autofree char *tier = show_plain(show_tier(result->bottleneck));
-
-  g_string_append_printf(out, "; the %s", tier);
-  append_rate(out, result);
-  if (use == NULL) {
-    g_string_append(out, " bound it");
-    return;
-  }
+  const double fill = use->mean / result->comm_busy_share;
   g_autofree char *peak = show_share(use->peak);
-  if (use->peak >= FULL_LINK_SHARE)
-    g_string_append_printf(out, " bound it, the busiest %s full", peak);
-  else
+  g_autofree char *share = show_share(MIN(fill, 1));
+
+  if (use->peak < FULL_LINK_SHARE)
     g_string_append_printf(
       out,
       " are its tightest links, yet the busiest is only %s full: "
       "latency, the protocol or the limit of a connection holds it back",
       peak);
+  else if (fill < HALF_EMPTY_SHARE)
+    g_string_append_printf(out,
+                           " bound its largest message, but only %s of their capacity is "
+                           "in use while it is busy: the fixed cost of each message, or "
+                           "uneven load, takes the rest",
+                           share);
+  else
+    g_string_append_printf(out, " bound it, the busiest %s full", peak);
+}
+
+static void explain_bottleneck(GString *out, const Result *result)
+{
+  if (result->bottleneck == NULL || *result->bottleneck == '\0')
+    return;
+  if (!show_is_tier(result->bottleneck)) {
+    g_autofree char *cause = show_plain(result->bottleneck);
+    g_string_append_printf(out, "; %s, not the links, holds even its largest message back",
+                           cause);
+    return;
+  }
+  const LinkUse *use = bottleneck_use(result);
+
+  g_string_append_printf(out, "; the %s", show_tier(result->bottleneck));
+  append_rate(out, result);
+  if (use == NULL)
+    g_string_append(out, " bound it");
+  else
+    append_fill(out, result, use);
 }
 
 /* What travels, how long it takes, and how long it would have to take. */

@@ -68,6 +68,20 @@ char *show_number(double number, guint digits)
   return group_thousands(text);
 }
 
+static guint tier_of(const char *name)
+{
+  guint tier = 0;
+
+  while (tier < TIER_N && strcmp(topology_tier_names[tier], name) != 0)
+    tier++;
+  return tier;
+}
+
+bool show_is_tier(const char *name)
+{
+  return tier_of(name) < TIER_N;
+}
+
 const char *show_tier(const char *name)
 {
   static const char *const titles[TIER_N] = {
@@ -77,11 +91,9 @@ const char *show_tier(const char *name)
     [TIER_NIC] = "NICs",
     [TIER_LEAF_UPLINK] = "leaf uplinks",
   };
+  const guint tier = tier_of(name);
 
-  for (guint tier = 0; tier < TIER_N; tier++)
-    if (strcmp(topology_tier_names[tier], name) == 0)
-      return titles[tier];
-  return name;
+  return tier < TIER_N ? titles[tier] : name;
 }
 
 char *show_plain(const char *text)

@@ -18,6 +18,9 @@ char *show_ratio(double ratio);  /**< "1.32 x" */
 /** At most @p digits significant digits, thousands apart: "477,900". */
 char *show_number(double number, guint digits);
 
+/** Is @p name one of topology_tier_names? */
+bool show_is_tier(const char *name);
+
 /** What people call the links of a tier: "NICs". @p name is one of topology_tier_names;
  *  another name stands for itself. Borrowed. */
 const char *show_tier(const char *name);

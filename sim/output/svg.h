@@ -4,7 +4,7 @@
 #include "models/result.h"
 
 #define SVG_WIDTH 1000.0
-#define SVG_LEFT 150.0  /**< where the time axis begins */
+#define SVG_LEFT 172.0  /**< where the time axis begins */
 #define SVG_RIGHT 976.0 /**< where it ends */
 
 /** From seconds since the start of an iteration to the page. */

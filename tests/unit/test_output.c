@@ -231,7 +231,7 @@ static void test_explanations_fit_the_case(void)
 
   CU_ASSERT_TRUE(explains(one, NULL, "nobody to exchange gradients with"));
   CU_ASSERT_TRUE(explains(one, NULL, "are the whole iteration"));
-  CU_ASSERT_TRUE(explains(bound, NULL, "the GPUs wait for as long (42.9 %)"));
+  CU_ASSERT_TRUE(explains(bound, NULL, "the GPUs wait for about as long (42.9 %)"));
   CU_ASSERT_TRUE(explains(bound, NULL, "120 ms, 1.84 times the 65.1 ms"));
   CU_ASSERT_TRUE(explains(bound, NULL, "NICs at 25 Gbit/s"));
   CU_ASSERT_TRUE(explains(bound, best, "0.714 of the throughput of demo-ddp"));
@@ -250,6 +250,27 @@ static void test_links_with_room_are_not_blamed(void)
   CU_ASSERT_TRUE(explains(result, NULL, "holds it back"));
 }
 
+static void test_full_links_are_not_blamed_for_the_cost_of_many_messages(void)
+{
+  g_autoptr(Result) result = sample_no_overlap();
+
+  CU_ASSERT_TRUE(
+    explains(result, NULL, "NICs at 25 Gbit/s bound it, the busiest 98.4 % full"));
+  g_array_index(result->links, LinkUse, 1).mean = 0.1 * result->comm_busy_share;
+  CU_ASSERT_TRUE(explains(result, NULL, "only 10.0 % of their capacity is in use"));
+}
+
+static void test_a_bound_by_latency_names_no_link(void)
+{
+  g_autoptr(Result) result = sample_no_overlap();
+
+  g_free(result->bottleneck);
+  result->bottleneck = g_strdup("latency");
+  CU_ASSERT_TRUE(
+    explains(result, NULL, "; latency, not the links, holds even its largest"));
+  CU_ASSERT_FALSE(explains(result, NULL, "NICs"));
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -266,6 +287,8 @@ int main(void)
   CU_ADD_TEST(suite, test_trace_is_json_whose_events_are_sorted);
   CU_ADD_TEST(suite, test_explanations_fit_the_case);
   CU_ADD_TEST(suite, test_links_with_room_are_not_blamed);
+  CU_ADD_TEST(suite, test_full_links_are_not_blamed_for_the_cost_of_many_messages);
+  CU_ADD_TEST(suite, test_a_bound_by_latency_names_no_link);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();
