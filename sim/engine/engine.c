@@ -203,7 +203,7 @@ static void start_simgrid(void)
     "--cfg=network/bandwidth-factor:1",
     "--cfg=network/latency-factor:1e-18",
     "--cfg=surf/precision:1e-12",
-    "--cfg=maxmin/precision:1e-14",
+    "--cfg=maxmin/precision:1e-12",
     "--cfg=contexts/factory:" G_STRINGIFY(ENGINE_CONTEXTS),
     "--cfg=contexts/stack-size:256",
     NULL,

@@ -64,8 +64,10 @@ Network *network_new(const FlowSet *const *sets, guint n_sets, const Link *links
   network->folded = fold_sets(sets, n_sets, links, n_links, fold);
   network->n_sets = n_sets;
   network->first_class = g_new0(guint, n_sets + 1);
-  for (guint c = 0; c < network->folded->classes->len; c++)
+  for (guint c = 0; c < network->folded->classes->len; c++) {
     network->first_class[network_class(network, c)->set + 1]++;
+    network->n_flows += network_class(network, c)->n_flows;
+  }
   for (guint s = 0; s < n_sets; s++)
     network->first_class[s + 1] += network->first_class[s];
   network->bound_s_per_B = g_new(double, n_sets);
@@ -106,7 +108,7 @@ static void write_private_link(const Network *network, guint number, guint c, GS
   else
     g_string_append(xml, UNLIMITED);
   g_string_append(xml, "Bps\" latency=\"");
-  append_number(xml, 1.0 / class->n_flows);
+  append_number(xml, (double)network->n_flows / class->n_flows);
   g_string_append(xml, "s\"/>\n");
 }
 

@@ -5,8 +5,10 @@
  * A class of n flows is one communication of n times the bytes, with n times the weight in
  * the sharing; n links are one of n times the capacity. SimGrid's CM02 model shares a link
  * in proportion to 1/latency of the route: every class gets a private FATPIPE link of
- * latency 1/n, whose bandwidth is also its cap. The latency factor makes the delay vanish,
- * so that latencies stay time in the plan.
+ * latency N/n, where N is the number of all flows, and whose bandwidth is also its cap. The
+ * latency factor makes the delay vanish, so that latencies stay time in the plan. Weights
+ * of n/N rather than n keep their sums near 1, where SimGrid's absolute precision of them
+ * is far from both rounding and the smallest weight.
  */
 #pragma once
 
@@ -18,6 +20,7 @@ typedef struct {
   double
     *bound_s_per_B; /**< of each set: seconds per byte that its busiest link needs; owned */
   guint n_sets;
+  guint n_flows; /**< in all sets, before folding */
   guint n_hosts; /**< sources, and as many destinations: class c goes from c / n to c % n */
   double scale;  /**< SimGrid amount per byte: whole numbers without loss of precision */
 } Network;
