@@ -1,0 +1,109 @@
+/**
+ * @file test_catalogue_nodes.c
+ * @brief Every node of the catalogue can be drawn, and all-reduces at the measured rate.
+ */
+#include "models/collective.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/scenario.h"
+
+#include <CUnit/Basic.h>
+#include <stdio.h>
+#include <string.h>
+
+/** Rates of links were derived from the measured ones and rounded to three digits. */
+#define TOL_RATE 0.01
+
+static Scenario *load(const char *node, guint n_nodes, const char *network)
+{
+  g_autofree char *text =
+    g_strdup_printf("{\"cluster\": {\"nodes\": %u, \"node\": \"%s\", \"network\": \"%s\"},"
+                    " \"workload\": {\"model\": \"resnet50\", \"batch_per_gpu\": 1}}",
+                    n_nodes, node, network);
+  g_autoptr(GError) error = NULL;
+  Scenario *scenario = scenario_parse("test.json", text, strlen(text), NULL, &error);
+
+  if (scenario == NULL) {
+    printf("%s: %s\n", node, error->message);
+    CU_FAIL_FATAL("a catalogue entry is refused");
+  }
+  return scenario;
+}
+
+static Topology *draw(const Scenario *scenario)
+{
+  g_autoptr(GError) error = NULL;
+  Topology *topology = topology_new(&scenario_setup(scenario)->cluster, &error);
+
+  if (topology == NULL) {
+    printf("%s\n", error->message);
+    CU_FAIL_FATAL("a catalogue node cannot be drawn");
+  }
+  return topology;
+}
+
+/* What nccl-tests call bus bandwidth, of a ring on idle links [B/s]. */
+static double ring_busbw_Bps(const Topology *topology)
+{
+  const guint n = topology_gpus_per_node(topology);
+  g_autofree guint *gpus = g_new(guint, n);
+  g_autoptr(GArray) phases = coll_phases_new();
+  double s_per_B = 0;
+
+  for (guint i = 0; i < n; i++)
+    gpus[i] = i;
+  const CollCall call = { .kind = COLL_ALL_REDUCE,
+                          .group = { .n_nodes = 1, .ranks_per_node = n, .gpus = gpus },
+                          .n_rails = 1 };
+  coll_ring.phases(&call, topology, phases);
+  for (guint i = 0; i < phases->len; i++)
+    s_per_B += flow_set_bound_s_per_B(g_array_index(phases, CollPhase, i).set,
+                                      topology_links(topology), topology_n_links(topology));
+  return 2.0 * (n - 1) / n / s_per_B;
+}
+
+static void test_every_node_can_be_drawn_on_every_network(void)
+{
+  g_auto(GStrv) nodes = catalogue_names("node");
+  g_auto(GStrv) networks = catalogue_names("network");
+
+  for (guint i = 0; nodes[i] != NULL; i++)
+    for (guint j = 0; networks[j] != NULL; j++) {
+      g_autoptr(Scenario) scenario = load(nodes[i], 3, networks[j]);
+      g_autoptr(Topology) topology = draw(scenario);
+      CU_ASSERT_EQUAL(topology_n_nodes(topology), 3);
+    }
+}
+
+/* All-reduce bus bandwidth of one node for large messages, as nccl-tests printed it. */
+static void test_rings_reach_the_measured_bus_bandwidth(void)
+{
+  static const struct {
+    const char *node;
+    double busbw_Bps;
+  } measured[] = {
+    { "dgx1_v100", 129e9 },   { "dgx2_v100", 123.6e9 }, { "dgx_a100", 231.7e9 },
+    { "dgx_h100", 368.6e9 },  { "gh200_x4", 339e9 },    { "pcie_4", 7.2e9 },
+    { "rtx4090_x4", 2.59e9 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS(measured); i++) {
+    g_autoptr(Scenario) scenario = load(measured[i].node, 1, "single_switch");
+    g_autoptr(Topology) topology = draw(scenario);
+    const double busbw_Bps = ring_busbw_Bps(topology);
+    if (!(ABS(busbw_Bps / measured[i].busbw_Bps - 1) <= TOL_RATE))
+      printf("%s: %g GB/s\n", measured[i].node, busbw_Bps / 1e9);
+    CU_ASSERT_DOUBLE_EQUAL(busbw_Bps / measured[i].busbw_Bps, 1.0, TOL_RATE);
+  }
+}
+
+int main(void)
+{
+  CU_initialize_registry();
+  CU_pSuite suite = CU_add_suite("catalogue nodes", NULL, NULL);
+  CU_ADD_TEST(suite, test_every_node_can_be_drawn_on_every_network);
+  CU_ADD_TEST(suite, test_rings_reach_the_measured_bus_bandwidth);
+  CU_basic_run_tests();
+  const unsigned failures = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return failures != 0;
+}
