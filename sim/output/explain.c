@@ -10,6 +10,8 @@
 
 /* Less than this of an iteration is not worth a sentence. */
 #define NOTICEABLE_SHARE 0.005
+/* Waiting for less than this does not bound a job. */
+#define SMALL_SHARE 0.02
 /* A link this full bounds what crosses it. */
 #define FULL_LINK_SHARE 0.9
 /* Links with less traffic than this, while gradients are in flight, are not what takes the
@@ -80,6 +82,13 @@ static void explain_overlap(GString *out, const Result *result)
                            "Compute bounds it: communication is busy %s of the iteration "
                            "and hides behind compute",
                            busy);
+    return;
+  }
+  if (split.exposed < SMALL_SHARE) {
+    g_string_append_printf(out,
+                           "Compute bounds it: communication is busy %s of the iteration "
+                           "and the GPUs wait only %s",
+                           busy, exposed);
     return;
   }
   if (result->comm_busy_share < split.exposed - NOTICEABLE_SHARE) {

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Differences of simulated times are off by this much; it is nothing to report. */
+#define ROUNDING 1e-9
+
 char *show_time(double time_s)
 {
   return time_s == 0 ? g_strdup("0 s") : units_show_seconds(time_s, 4);
@@ -20,8 +23,8 @@ char *show_share(double share)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-  if (share == 0 || share == 1)
-    return g_strdup(share == 0 ? "0 %" : "100 %");
+  if (share < ROUNDING || fabs(share - 1) < ROUNDING)
+    return g_strdup(share < ROUNDING ? "0 %" : "100 %");
   if (share < 0.0005)
     return g_strdup("< 0.1 %");
   g_ascii_formatd(text, sizeof text, "%.1f", share * 100);

@@ -177,7 +177,11 @@ static void append_split(const Result *result, bool colour, GString *out)
 
 static void append_stages(const Result *result, GString *out)
 {
-  if (result->stages->len == 0)
+  double busy_s = 0;
+
+  for (guint i = 0; i < result->stages->len; i++)
+    busy_s += g_array_index(result->stages, StageUse, i).busy_s;
+  if (busy_s == 0)
     return;
   g_string_append(out, "\n  Stage                 busy per iteration\n");
   for (guint i = 0; i < result->stages->len; i++) {

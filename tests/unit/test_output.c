@@ -226,6 +226,7 @@ static void test_explanations_fit_the_case(void)
   g_autoptr(Result) bound = sample_no_overlap();
   g_autoptr(Result) best = sample_ddp();
   g_autoptr(Result) hidden = sample_result("hidden", "ddp", 0.16, 0.16, 0.08);
+  g_autoptr(Result) small = sample_result("small", "ddp", 0.162, 0.16, 0.003);
   g_autoptr(Result) idle = sample_result("idle", "horovod", 0.32, 0.16, 0.01);
   g_autoptr(Result) empty = sample_result("empty", "none", 0.1, 0, 0.1);
 
@@ -236,7 +237,8 @@ static void test_explanations_fit_the_case(void)
   CU_ASSERT_TRUE(explains(bound, NULL, "NICs at 25 Gbit/s"));
   CU_ASSERT_TRUE(explains(bound, best, "0.714 of the throughput of demo-ddp"));
   CU_ASSERT_FALSE(explains(best, best, "of the throughput of"));
-  CU_ASSERT_TRUE(explains(hidden, NULL, "Compute bounds it"));
+  CU_ASSERT_TRUE(explains(hidden, NULL, "hides behind compute"));
+  CU_ASSERT_TRUE(explains(small, NULL, "Compute bounds it: communication is busy 1.9 %"));
   CU_ASSERT_TRUE(explains(idle, NULL, "waiting for a turn"));
   CU_ASSERT_TRUE(explains(empty, NULL, "Nothing is computed"));
 }
