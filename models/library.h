@@ -9,25 +9,25 @@
 /** What a library has decided for one size. */
 typedef struct {
   const CollOps *collective;
-  const char *protocol;  /**< "simple", "ll", ...; "" where there is only one */
-  double launch_s;       /**< once per collective [s] */
-  double alpha_local_s;  /**< per hop inside a node [s] */
-  double alpha_net_s;    /**< per hop between nodes [s] */
-  double wire_factor;    /**< bytes on the wire per byte of message, >= 1 */
+  const char *protocol; /**< "simple", "ll", ...; "" where there is only one */
+  double launch_s;      /**< once per collective [s] */
+  double alpha_local_s; /**< per hop inside a node [s] */
+  double alpha_net_s;   /**< per hop between nodes [s] */
+  double wire_factor;   /**< bytes on the wire per byte of message, >= 1 */
 } LibraryChoice;
 
 /** What it decides from. */
 typedef struct {
   CollKind kind;
   guint n_nodes, ranks_per_node;
-  bool nvlink;                 /**< GPUs of a node speak NVLink, not PCIe */
-  bool gpu_direct;             /**< NICs read and write GPU memory */
-  double message_latency_s;    /**< the transport's, per inter-node message [s] */
+  bool nvlink;              /**< GPUs of a node speak NVLink, not PCIe */
+  bool gpu_direct;          /**< NICs read and write GPU memory */
+  double message_latency_s; /**< the transport's, per inter-node message [s] */
   /** The phases of one collective, as built for this cluster (GArray of CollPhase). */
   const GArray *(*phases_of)(const CollOps *collective, void *data);
   const Link *links;
   guint n_links;
-  void *data;                  /**< for phases_of */
+  void *data; /**< for phases_of */
 } LibraryCall;
 
 typedef struct {

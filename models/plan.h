@@ -12,11 +12,11 @@
 #define PLAN_START G_MAXUINT /**< "after nothing": the message may leave at once */
 
 typedef struct {
-  guint src, dst;               /**< ranks */
-  guint first_chunk, n_chunks;  /**< which parts of the buffer travel */
-  guint after;                  /**< id of the message that must have arrived at src */
-  bool reduce;                  /**< summed into what dst holds; otherwise replaces it */
-  double size_B;                /**< payload [B] */
+  guint src, dst;              /**< ranks */
+  guint first_chunk, n_chunks; /**< which parts of the buffer travel */
+  guint after;                 /**< id of the message that must have arrived at src */
+  bool reduce;                 /**< summed into what dst holds; otherwise replaces it */
+  double size_B;               /**< payload [B] */
 } PlanStep;
 
 typedef struct Plan Plan;

@@ -49,11 +49,12 @@ static void hierarchical_plan(const CollCall *call, double size_B, Plan *plan)
     blocks[l] = l * n_nodes;
   for (guint node = 0; node < n_nodes; node++)
     inside[node] =
-      (PlanRing){ g, &by_node[node * g], blocks, n_nodes, size_B / g, arrived };
+      (PlanRing){ g, &by_node[(gsize)node * g], blocks, n_nodes, size_B / g, arrived };
   for (guint l = 0; l < g; l++)
-    between[l] =
-      (PlanRing){ n_nodes, &by_local[l * n_nodes], &chunks[l * n_nodes], 1, size_B / n,
-                  arrived };
+    between[l] = (PlanRing){
+      n_nodes, &by_local[(gsize)l * n_nodes], &chunks[(gsize)l * n_nodes], 1, size_B / n,
+      arrived
+    };
 
   plan_pass(inside, n_nodes, true, plan);
   plan_pass(between, g, true, plan);

@@ -32,21 +32,23 @@ static guint ring_n_chunks(const CollCall *call)
 static void ring_plan(const CollCall *call, double size_B, Plan *plan)
 {
   const guint n = n_ranks(call), n_channels = n_plan_rails(call);
+  const gsize n_all = (gsize)n * n_channels;
   g_autoptr(Rings) rings = rings_new(call, n_channels, NULL);
-  g_autofree guint *ranks = g_new(guint, n_channels * n);
-  g_autofree guint *chunks = g_new(guint, n_channels * n);
-  g_autofree guint *arrived = g_new(guint, n_channels * n);
+  g_autofree guint *ranks = g_new(guint, n_all);
+  g_autofree guint *chunks = g_new(guint, n_all);
+  g_autofree guint *arrived = g_new(guint, n_all);
   g_autofree PlanRing *ring = g_new(PlanRing, n_channels);
 
   for (guint c = 0; c < n_channels; c++) {
+    const gsize first = (gsize)c * n;
     for (guint node = 0; node < call->group.n_nodes; node++)
-      rings_visit(rings, c, node, &ranks[c * n + node * call->group.ranks_per_node]);
-    for (guint i = c * n; i < (c + 1) * n; i++) {
+      rings_visit(rings, c, node, &ranks[first + (gsize)node * call->group.ranks_per_node]);
+    for (gsize i = first; i < first + n; i++) {
       chunks[i] = c * n + ranks[i];
       arrived[i] = PLAN_START;
     }
-    ring[c] = (PlanRing){ n, &ranks[c * n],           &chunks[c * n],
-                          1, size_B / n / n_channels, &arrived[c * n] };
+    ring[c] = (PlanRing){ n, &ranks[first],           &chunks[first],
+                          1, size_B / n / n_channels, &arrived[first] };
   }
   for (guint pass = 0; pass < 2; pass++) {
     if (!(call->kind &

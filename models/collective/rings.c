@@ -62,7 +62,7 @@ static void choose_first(Rings *rings, guint channel)
   const guint n = topology_gpus_per_node(rings->topology);
   const guint n_nics = topology_nics_per_node(rings->topology);
   const guint *order = topology_ring_order(rings->topology, channel % rings->n_orders);
-  g_autofree guint *ranks = g_new(guint, rings->call->group.ranks_per_node);
+  g_autofree guint *ranks = g_new0(guint, rings->call->group.ranks_per_node);
 
   if (rings->call->group.n_nodes == 1 || n_nics == 0) {
     rings->first[channel] = order[0];

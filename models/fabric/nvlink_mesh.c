@@ -220,8 +220,8 @@ static bool close_ring(const Mesh *mesh, guint *order, bool *used, guint length,
   const guint last = order[length - 1];
 
   if (length == mesh->n)
-    return mesh->counts[last * mesh->n] > 0;
-  for (guint gpu = 1; gpu<mesh->n && * budget> 0; gpu++) {
+    return mesh->counts[(gsize)last * mesh->n] > 0;
+  for (guint gpu = 1; *budget > 0 && gpu < mesh->n; gpu++) {
     if (used[gpu] || mesh->counts[last * mesh->n + gpu] == 0)
       continue;
     *budget -= 1;

@@ -3,10 +3,10 @@
  * @brief The PCIe side of a node, which every fabric has: how GPUs reach the NICs.
  *
  *     socket 0 ======== socket 1        HOST, one link each way per pair of sockets
- *      |    |            |    |
- *     sw   sw           sw   sw         PCIE, each way
- *     /|\  /|\          /|\  /|                                                             \
- *    G G N G G N       G G N G G N      PCIE, each way
+ *      |    |            |    |           PCIE, one each way
+ *     sw   sw           sw   sw
+ *     |||  |||          |||  |||          PCIE, one each way
+ *     GGN  GGN          GGN  GGN
  *
  * GPUs hang on the switches in order, switches on the sockets in order, and NICs are
  * spread evenly over the switches. Latencies are 0: the hop latencies of the

@@ -151,7 +151,7 @@ guint node_graph_n_ring_orders(const NodeGraph *graph)
 
 const guint *node_graph_ring_order(const NodeGraph *graph, guint index)
 {
-  return &g_array_index(graph->ring_orders, guint, index * graph->n_gpus);
+  return &g_array_index(graph->ring_orders, guint, (gsize)index * graph->n_gpus);
 }
 
 static bool is_permutation(const guint *order, guint n)

@@ -16,8 +16,8 @@ Rng *rng_stream(guint64 seed, const char *name);
 void rng_free(Rng *rng);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Rng, rng_free)
 
-double rng_uniform(Rng *rng);                /**< in [0, 1) */
-guint rng_below(Rng *rng, guint n);          /**< in 0..n-1; n > 0 */
+double rng_uniform(Rng *rng);       /**< in [0, 1) */
+guint rng_below(Rng *rng, guint n); /**< in 0..n-1; n > 0 */
 
 /** The largest of @p n independent standard normals, from one draw:
  *  inverse normal of u^(1/n). n > 0. */
