@@ -116,23 +116,35 @@ char *param_format_range(const ParamSpec *spec)
   return has_max ? g_strdup_printf("at most %s", most) : NULL;
 }
 
+/* "must be between 1 and 64"; the type's own limit is told only to those who pass it. */
+static bool check_range(const ParamSpec *spec, double value, GError **error)
+{
+  const TypeOps *type = &types[spec->type];
+  double min = 0, max = 0;
+
+  param_range(spec, &min, &max);
+  if (value >= min && value <= max)
+    return true;
+  g_autofree char *range = param_format_range(spec);
+  g_autofree char *given = type->format(value);
+  if (value > max && max == type->max && spec->type != PARAM_FRACTION) {
+    g_free(range);
+    g_autofree char *limit = type->format(max);
+    range = g_strdup_printf("at most %s", limit);
+  }
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s is out of range: must be %s", given,
+              range);
+  return false;
+}
+
 static bool parse_number(const ParamSpec *spec, const char *text, double *out,
                          GError **error)
 {
   const TypeOps *type = &types[spec->type];
-  double value = 0, min = 0, max = 0;
+  double value = 0;
 
-  if (!type->parse(text, &value, error))
+  if (!type->parse(text, &value, error) || !check_range(spec, value, error))
     return false;
-  param_range(spec, &min, &max);
-  if (value < min || value > max) {
-    g_autofree char *range = param_format_range(spec);
-    g_autofree char *given = type->format(value);
-    g_autofree char *limit = type->format(type->max);
-    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s is out of range: must be %s%s",
-                given, range == NULL ? "at most " : range, range == NULL ? limit : "");
-    return false;
-  }
   if (type->whole && value != floor(value)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s is not a whole number%s", text,
                 spec->type == PARAM_BYTES ? " of bytes" : "");

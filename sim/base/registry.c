@@ -4,21 +4,26 @@
 
 G_DEFINE_QUARK(sim_error, sim_error)
 
-/* Levenshtein distance: insertions, deletions and substitutions, cost 1 each. */
+/* Insertions, deletions, substitutions and swaps of neighbours, cost 1 each ("optimal
+ * string alignment"). */
 static guint edit_distance(const char *a, const char *b)
 {
   const guint len_b = (guint)strlen(b);
-  g_autofree guint *row = g_new(guint, len_b + 1);
+  g_autofree guint *cells = g_new0(guint, 3 * (len_b + 1));
+  guint *before = cells, *above = cells + len_b + 1, *row = cells + 2 * (len_b + 1);
 
   for (guint j = 0; j <= len_b; j++)
     row[j] = j;
   for (guint i = 1; a[i - 1] != '\0'; i++) {
-    guint diagonal = row[0];
+    guint *oldest = before;
+    before = above;
+    above = row;
+    row = oldest;
     row[0] = i;
     for (guint j = 1; j <= len_b; j++) {
-      const guint substitute = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = MIN(substitute, 1 + MIN(row[j], row[j - 1]));
+      row[j] = MIN(above[j - 1] + (a[i - 1] != b[j - 1]), 1 + MIN(above[j], row[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = MIN(row[j], before[j - 2] + 1);
     }
   }
   return row[len_b];
@@ -39,9 +44,29 @@ const char *registry_nearest(const char *const *names, const char *name)
   return nearest;
 }
 
+/* The names that @p name begins: "v100" means one of the V100s. */
+static GPtrArray *names_begun_by(const char *const *names, const char *name)
+{
+  GPtrArray *begun = g_ptr_array_new();
+
+  for (; *names != NULL && *name != '\0'; names++)
+    if (g_str_has_prefix(*names, name))
+      g_ptr_array_add(begun, (gpointer)*names);
+  return begun;
+}
+
 char *registry_suggestion(const char *const *names, const char *name)
 {
   const char *nearest = registry_nearest(names, name);
+  g_autoptr(GPtrArray) begun = names_begun_by(names, name);
+
+  if (begun->len > 1) {
+    g_ptr_array_add(begun, NULL);
+    g_autofree char *list = g_strjoinv(", ", (char **)begun->pdata);
+    return g_strdup_printf("; did you mean one of %s?", list);
+  }
+  if (begun->len == 1)
+    nearest = g_ptr_array_index(begun, 0);
   if (nearest != NULL)
     return g_strdup_printf("; did you mean '%s'?", nearest);
 

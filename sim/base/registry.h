@@ -49,7 +49,7 @@ const ModuleInfo *registry_find(const char *kind, const ModuleInfo *const *table
 const char *registry_nearest(const char *const *names, const char *name);
 
 /**
- * The sentence that follows "unknown KIND 'NAME'": "; did you mean 'ring'?" or
- * "; known: ring, tree". Transfer: caller frees.
+ * The sentence that follows "unknown KIND 'NAME'": "; did you mean 'ring'?",
+ * "; did you mean one of tree, tree_2?" or "; known: ring, tree". Transfer: caller frees.
  */
 char *registry_suggestion(const char *const *names, const char *name);

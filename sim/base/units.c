@@ -47,9 +47,7 @@ static const Prefix all_prefixes[] = {
 
 static const Suffix byte_suffixes[] = { { "B", 1, 1, "B" }, { NULL, 0, 0, NULL } };
 
-static const Slip byte_slips[] = {
-  { "byte", "B" }, { "bytes", "B" }, { "iB", "iB" }, { NULL, NULL }
-};
+static const Slip byte_slips[] = { { "byte", "B" }, { "bytes", "B" }, { NULL, NULL } };
 
 static const Suffix rate_suffixes[] = {
   { "B/s", 1, 1, "B/s" },   { "bit/s", 1, 8, "bit/s" }, { "b/s", 1, 8, "bit/s" },
@@ -57,9 +55,9 @@ static const Suffix rate_suffixes[] = {
 };
 
 static const Slip rate_slips[] = {
-  { "bit", "bit/s" },    { "bit", "B/s" },     { "b", "bit/s" },    { "b", "B/s" },
-  { "bits/s", "bit/s" }, { "bitps", "bit/s" }, { "bits", "bit/s" }, { "byte/s", "B/s" },
-  { "bytes/s", "B/s" },  { NULL, NULL },
+  { "bit", "bit/s" },  { "Bit", "bit/s" },   { "Bit", "B/s" },      { "b", "bit/s" },
+  { "B", "B/s" },      { "bits", "bit/s" },  { "bits/s", "bit/s" }, { "bitps", "bit/s" },
+  { "byte/s", "B/s" }, { "bytes/s", "B/s" }, { NULL, NULL },
 };
 
 static const Suffix second_suffixes[] = {
@@ -170,30 +168,41 @@ static bool find_unit(const Dimension *dimension, const char *unit, double *mult
   return false;
 }
 
-static void add_reading(GPtrArray *readings, const char *unit, const Prefix *prefix,
-                        const char *suffix, const char *reading)
+typedef int (*CompareText)(const char *a, const char *b);
+
+static void add_reading(GPtrArray *readings, CompareText compare, const char *unit,
+                        const Prefix *prefix, const Slip *slip)
 {
-  g_autofree char *spelled = g_strconcat(prefix->name, suffix, NULL);
-  if (g_ascii_strcasecmp(unit, spelled) != 0)
+  g_autofree char *spelled = g_strconcat(prefix->name, slip->name, NULL);
+  if (compare(unit, spelled) != 0)
     return;
   const char *name = strcmp(prefix->name, "K") == 0 ? "k" : prefix->name;
-  g_autofree char *meant = g_strconcat(name, reading, NULL);
+  g_autofree char *meant = g_strconcat(name, slip->reading, NULL);
   if (!g_ptr_array_find_with_equal_func(readings, meant, g_str_equal, NULL))
     g_ptr_array_add(readings, g_steal_pointer(&meant));
 }
 
-/* The units that @p unit may have meant: a slip, or another spelling of small and capital.
- */
+static void add_readings(GPtrArray *readings, CompareText compare, const char *unit,
+                         const Dimension *dimension)
+{
+  for (const Prefix *prefix = dimension->prefixes; prefix->name != NULL; prefix++) {
+    for (const Suffix *suffix = dimension->suffixes; suffix->name != NULL; suffix++)
+      add_reading(readings, compare, unit, prefix,
+                  &(Slip){ suffix->name, suffix->reading });
+    for (const Slip *slip = dimension->slips; slip->name != NULL; slip++)
+      add_reading(readings, compare, unit, prefix, slip);
+  }
+}
+
+/* The units that @p unit may have meant: a known slip, or else another spelling of small
+ * letters and capitals. */
 static GPtrArray *readings_of(const Dimension *dimension, const char *unit)
 {
   GPtrArray *readings = g_ptr_array_new_with_free_func(g_free);
 
-  for (const Prefix *prefix = dimension->prefixes; prefix->name != NULL; prefix++) {
-    for (const Suffix *suffix = dimension->suffixes; suffix->name != NULL; suffix++)
-      add_reading(readings, unit, prefix, suffix->name, suffix->reading);
-    for (const Slip *slip = dimension->slips; slip->name != NULL; slip++)
-      add_reading(readings, unit, prefix, slip->name, slip->reading);
-  }
+  add_readings(readings, strcmp, unit, dimension);
+  if (readings->len == 0)
+    add_readings(readings, g_ascii_strcasecmp, unit, dimension);
   return readings;
 }
 
