@@ -1,5 +1,7 @@
 #include "sim/scenario/bind.h"
 
+#include "sim/base/units.h"
+
 #include <string.h>
 
 static char *path_of(const Section *section, const char *key)
@@ -23,13 +25,18 @@ cJSON *bind_member(const Section *section, const char *key)
 }
 
 Section bind_section(const Binder *binder, const Section *parent, const char *key,
-                     char **path)
+                     const ModuleChoice *choice, char **path)
 {
   cJSON *object = bind_member(parent, key);
 
   *path = path_of(parent, key);
   if (object != NULL && !cJSON_IsObject(object)) {
-    bind_blame(binder, parent, key, object, "expected an object: { ... }");
+    g_autofree char *cause =
+      choice != NULL && cJSON_IsString(object)
+        ? g_strdup_printf("expected an object: write {\"%s\": \"%s\"}", choice->key,
+                          object->valuestring)
+        : g_strdup("expected an object: { ... }");
+    bind_blame(binder, parent, key, object, cause);
     object = NULL;
   }
   return (Section){ *path, object, object == NULL ? parent->place : object };
@@ -72,8 +79,15 @@ static bool has_right_type(const ParamSpec *spec, const cJSON *item)
 static void blame_type(const Binder *binder, const Section *section, const ParamSpec *spec,
                        const cJSON *item)
 {
+  double number = 0;
+  const bool has_quotes = (spec->type == PARAM_COUNT || spec->type == PARAM_NUMBER) &&
+                          cJSON_IsString(item) &&
+                          units_parse_number(item->valuestring, &number, NULL);
   g_autofree char *cause =
-    g_strdup_printf("expected %s, not %s", param_type_example(spec->type), json_type(item));
+    has_quotes ? g_strdup_printf("expected a bare number: write %s without quotes",
+                                 item->valuestring)
+               : g_strdup_printf("expected %s, not %s", param_type_example(spec->type),
+                                 json_type(item));
   bind_blame(binder, section, spec->key, item, cause);
 }
 
@@ -124,6 +138,10 @@ static void note_given(Binder *binder, const Section *section, const ParamSpec *
 
   if (binder->effective != NULL)
     effective_add(binder->effective, spec->key, json, line);
+  if (documents_file(binder->documents, item) != NULL) {
+    g_free(origin);
+    origin = g_strconcat("scenario ", line, NULL);
+  }
   add_constant(binder, section, spec, cJSON_IsString(item) ? item->valuestring : json,
                origin);
   cJSON_free(json);
@@ -228,10 +246,10 @@ void bind_check_keys(const Binder *binder, const Section *section, const ParamSp
   g_autoptr(GPtrArray) known = g_ptr_array_new();
   const cJSON *item = NULL;
 
-  for (; extra != NULL && *extra != NULL; extra++)
-    g_ptr_array_add(known, (void *)*extra);
   for (; specs != NULL && specs->key != NULL; specs++)
     g_ptr_array_add(known, (void *)specs->key);
+  for (; extra != NULL && *extra != NULL; extra++)
+    g_ptr_array_add(known, (void *)*extra);
   g_ptr_array_add(known, NULL);
   cJSON_ArrayForEach(item, section->object)
   {

@@ -31,11 +31,6 @@ void bind_blame(const Binder *binder, const Section *section, const char *key,
 /** The value of @p key, or NULL. */
 cJSON *bind_member(const Section *section, const char *key);
 
-/** The object @p key of @p parent, which may be missing. Its path is owned by the caller.
- */
-Section bind_section(const Binder *binder, const Section *parent, const char *key,
-                     char **path);
-
 /** Set every field of @p params that @p specs describes: given, default, or a problem. */
 void bind_params(Binder *binder, const Section *section, const ParamSpec *specs,
                  void *params);
@@ -56,6 +51,12 @@ typedef struct {
   const char *fallback;     /**< NULL: the key is required */
   const char *const *extra; /**< further keys of the object, NULL-terminated, or NULL */
 } ModuleChoice;
+
+/** The object @p key of @p parent, which may be missing.
+ *  @param choice  what it names a module by, or NULL
+ *  @param path    set to its path; owned by the caller, who keeps it as long */
+Section bind_section(const Binder *binder, const Section *parent, const char *key,
+                     const ModuleChoice *choice, char **path);
 
 /**
  * Find the module that @p section names and bind its parameters.

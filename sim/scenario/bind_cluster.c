@@ -64,6 +64,15 @@ static void check_fabric(const Binder *binder, const Section *section, const Nod
     bind_blame(binder, section, "", NULL, error->message);
 }
 
+/* The rate of its NICs is told as "cluster.nic.rate", which may override it. */
+static void bind_node_keys(const Binder *binder, const Section *section, NodeSpec *node)
+{
+  Binder quiet = *binder;
+
+  quiet.constants = NULL;
+  bind_params(&quiet, section, node_params, node);
+}
+
 /* Returns the node's object, whose NICs the cluster may override. */
 static Section bind_node(Binder *binder, const Section *cluster, NodeSpec *node,
                          char **path)
@@ -77,10 +86,11 @@ static Section bind_node(Binder *binder, const Section *cluster, NodeSpec *node,
   }
   effective_open(binder->effective, "node");
   param_set_defaults(node_params, node);
-  bind_params(binder, &section, node_params, node);
+  bind_node_keys(binder, &section, node);
   bind_gpu(binder, &section, &node->gpu);
   effective_open(binder->effective, "fabric");
-  const Section fabric = bind_section(binder, &section, "fabric", &fabric_path);
+  const Section fabric =
+    bind_section(binder, &section, "fabric", &fabric_choice, &fabric_path);
   node->fabric =
     (const FabricOps *)bind_module(binder, &fabric, &fabric_choice, &node->fabric_params);
   effective_close(binder->effective);
@@ -94,7 +104,7 @@ static void bind_nic(Binder *binder, const Section *cluster, const Section *node
                      NodeSpec *spec)
 {
   g_autofree char *path = NULL;
-  const Section section = bind_section(binder, cluster, "nic", &path);
+  const Section section = bind_section(binder, cluster, "nic", NULL, &path);
   const cJSON *count = bind_member(&section, "count"),
               *rate = bind_member(&section, "rate");
 
@@ -126,7 +136,8 @@ static void bind_network(Binder *binder, const Section *cluster, ClusterSpec *sp
 static void bind_transport(Binder *binder, const Section *cluster, ClusterSpec *spec)
 {
   g_autofree char *path = NULL;
-  const Section section = bind_section(binder, cluster, "transport", &path);
+  const Section section =
+    bind_section(binder, cluster, "transport", &transport_choice, &path);
 
   effective_open(binder->effective, "transport");
   spec->transport = (const TransportOps *)bind_module(binder, &section, &transport_choice,
@@ -169,7 +180,7 @@ static void check_size(const Binder *binder, const Section *cluster,
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
 {
   g_autofree char *path = NULL, *node_path = NULL;
-  const Section section = bind_section(binder, root, "cluster", &path);
+  const Section section = bind_section(binder, root, "cluster", NULL, &path);
 
   if (section.object == NULL) {
     if (bind_member(root, "cluster") == NULL)

@@ -1,7 +1,7 @@
 #include "sim/scenario/bind.h"
 
+#include "models/network.h"
 #include "sim/scenario/catalogue.h"
-
 #include "sim/scenario/merge.h"
 
 #include <string.h>
@@ -77,13 +77,21 @@ const ModuleInfo *bind_module(Binder *binder, const Section *section,
 
 /* ---- catalogues -------------------------------------------------------------------- */
 
+/* "network": "switch" names a topology where a catalogue's entry was wanted. */
+static bool is_topology(const char *kind, const char *name)
+{
+  return strcmp(kind, "network") == 0 &&
+         registry_find("", network_table, name, NULL) != NULL;
+}
+
 static void blame_unknown_entry(const Binder *binder, const char *kind, const char *path,
                                 const cJSON *item)
 {
   g_auto(GStrv) names = catalogue_names(kind);
   g_autofree char *suggestion =
-    *names == NULL ? g_strdup("; the catalogue is empty")
-                   : registry_suggestion((const char *const *)names, item->valuestring);
+    is_topology(kind, item->valuestring)
+      ? g_strdup_printf("; a topology is written {\"topology\": \"%s\"}", item->valuestring)
+      : registry_suggestion((const char *const *)names, item->valuestring);
   g_autofree char *cause =
     g_strdup_printf("unknown %s '%s'%s", kind, item->valuestring, suggestion);
 

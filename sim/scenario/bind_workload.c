@@ -31,7 +31,7 @@ static Model *model_from_file(Binder *binder, const Section *workload, const cJS
   g_autoptr(GError) error = NULL;
   gsize length = 0;
   g_autofree char *path = model_path(binder, item);
-  g_autofree char *text = include_read(path, &length, &error);
+  g_autofree char *text = include_read_part(path, &length, &error);
 
   if (text == NULL) {
     bind_blame(binder, workload, "model", item, error->message);
@@ -104,7 +104,7 @@ static void note_model(Binder *binder, const cJSON *item)
 static void bind_compute(Binder *binder, const Section *workload, ComputeSpec *compute)
 {
   g_autofree char *path = NULL;
-  const Section section = bind_section(binder, workload, "compute", &path);
+  const Section section = bind_section(binder, workload, "compute", NULL, &path);
 
   effective_open(binder->effective, "compute");
   param_set_defaults(compute_params, compute);
@@ -136,7 +136,7 @@ static void check_workload(const Binder *binder, const Section *section, const S
 void bind_workload(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
-  const Section section = bind_section(binder, root, "workload", &path);
+  const Section section = bind_section(binder, root, "workload", NULL, &path);
 
   if (section.object == NULL) {
     if (bind_member(root, "workload") == NULL)

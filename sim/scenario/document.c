@@ -144,7 +144,7 @@ static void note_place(cJSON *item, SyntaxSpan span, void *data)
 static void note_places(NoteContext *context, const char *json, cJSON *root)
 {
   gsize where = 0;
-  g_autofree char *none = syntax_walk(json, root, note_place, context, &where);
+  g_free(syntax_walk(json, root, note_place, context, &where));
 }
 
 cJSON *documents_parse(Documents *documents, const char *name, const char *text,

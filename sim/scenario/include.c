@@ -37,6 +37,17 @@ char *include_read(const char *path, gsize *length, GError **error)
   return NULL;
 }
 
+char *include_read_part(const char *path, gsize *length, GError **error)
+{
+  /* A device or a pipe may never end. */
+  if (g_file_test(path, G_FILE_TEST_EXISTS) &&
+      !g_file_test(path, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_IO, "%s: not a regular file", path);
+    return NULL;
+  }
+  return include_read(path, length, error);
+}
+
 char *include_resolve(const char *from, const char *path)
 {
   g_autofree char *folder = g_path_get_dirname(from);
@@ -102,13 +113,7 @@ static void merge_file(Including *including, const char *from, const cJSON *item
     blame(including, item, "more than 64 files are included");
     return;
   }
-  /* A device or a pipe may never end. */
-  if (g_file_test(path, G_FILE_TEST_EXISTS) &&
-      !g_file_test(path, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR)) {
-    blame(including, item, "is not a regular file");
-    return;
-  }
-  g_autofree char *text = include_read(path, &length, &error);
+  g_autofree char *text = include_read_part(path, &length, &error);
   if (text == NULL) {
     blame(including, item, error->message);
     return;

@@ -9,6 +9,9 @@
 /** Read a file; the message of @p error begins with its path. Transfer: caller frees. */
 char *include_read(const char *path, gsize *length, GError **error);
 
+/** The same for a file that another file names: not a device or a pipe. */
+char *include_read_part(const char *path, gsize *length, GError **error);
+
 /** @p path as it stands in the file @p from: relative to that file's folder.
  *  Transfer: caller frees. */
 char *include_resolve(const char *from, const char *path);

@@ -82,7 +82,7 @@ static void bind_name(Binder *binder, const Section *root, Setup *setup)
 static void bind_strategy(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
-  const Section section = bind_section(binder, root, "strategy", &path);
+  const Section section = bind_section(binder, root, "strategy", &strategy_choice, &path);
 
   effective_open(binder->effective, "strategy");
   setup->strategy = (const StrategyOps *)bind_module(binder, &section, &strategy_choice,
@@ -94,7 +94,7 @@ static void bind_library(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
   g_autoptr(GError) error = NULL;
-  const Section section = bind_section(binder, root, "library", &path);
+  const Section section = bind_section(binder, root, "library", &library_choice, &path);
 
   effective_open(binder->effective, "library");
   setup->library = (const LibraryOps *)bind_module(binder, &section, &library_choice,
@@ -109,7 +109,7 @@ static void bind_compression(Binder *binder, const Section *root)
 {
   g_autofree char *path = NULL;
   Fixed fixed = { 0 };
-  const Section section = bind_section(binder, root, "compression", &path);
+  const Section section = bind_section(binder, root, "compression", NULL, &path);
 
   effective_open(binder->effective, "compression");
   bind_params(binder, &section, compression_params, &fixed);
@@ -120,7 +120,7 @@ static void bind_compression(Binder *binder, const Section *root)
 static void bind_run(Binder *binder, const Section *root, RunSpec *run)
 {
   g_autofree char *path = NULL;
-  const Section section = bind_section(binder, root, "run", &path);
+  const Section section = bind_section(binder, root, "run", NULL, &path);
 
   effective_open(binder->effective, "run");
   param_set_defaults(run_params, run);

@@ -323,6 +323,10 @@ char *syntax_walk(const char *text, cJSON *root, SyntaxVisit visit, void *data,
     if (*walker.p != '\0')
       fail(&walker, walker.p, "unexpected text after the end");
   }
+  if (walker.cause != NULL && g_str_has_prefix(walker.p, "/*")) {
+    g_free(walker.cause);
+    fail(&walker, walker.p, "only // comments are known");
+  }
   if (walker.cause != NULL)
     *where = (gsize)(walker.where - text);
   return walker.cause;
