@@ -22,17 +22,24 @@ void flow_set_free(FlowSet *set)
 void flow_set_add(FlowSet *set, double share, double cap_Bps, const guint32 *links,
                   guint n_links)
 {
-  g_return_if_fail(share > 0 && cap_Bps > 0);
+  const guint first_link = set->links->len;
+
+  if (n_links > 0)
+    g_array_append_vals(set->links, links, n_links);
+  flow_set_add_laid(set, share, cap_Bps, first_link);
+}
+
+void flow_set_add_laid(FlowSet *set, double share, double cap_Bps, guint first_link)
+{
+  g_return_if_fail(share > 0 && cap_Bps > 0 && first_link <= set->links->len);
 
   const Flow flow = {
-    .first_link = set->links->len,
-    .n_links = n_links,
+    .first_link = first_link,
+    .n_links = set->links->len - first_link,
     .share = share,
     .cap_Bps = cap_Bps,
   };
   g_array_append_val(set->flows, flow);
-  if (n_links > 0)
-    g_array_append_vals(set->links, links, n_links);
 }
 
 guint flow_set_n_flows(const FlowSet *set)

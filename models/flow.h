@@ -38,6 +38,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FlowSet, flow_set_free)
 void flow_set_add(FlowSet *set, double share, double cap_Bps, const guint32 *links,
                   guint n_links);
 
+/** Append a flow whose links were appended to @p set->links already, from @p first_link to
+ *  the end: for who makes millions of them. */
+void flow_set_add_laid(FlowSet *set, double share, double cap_Bps, guint first_link);
+
 guint flow_set_n_flows(const FlowSet *set);
 const Flow *flow_set_flow(const FlowSet *set, guint index);
 const guint32 *flow_set_links(const FlowSet *set, const Flow *flow);

@@ -182,14 +182,16 @@ RingEdge rings_add_flow(const CollCall *call, const Topology *topology, guint sr
   const guint src_gpu = call->group.gpus[src], dst_gpu = call->group.gpus[dst];
   const bool is_net = src / call->group.ranks_per_node != dst / call->group.ranks_per_node;
   const double cap_Bps = is_net ? topology_flow_cap_Bps(topology) : INFINITY;
-  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  const guint first_link = set->links->len;
 
-  topology_route(topology, src_gpu, dst_gpu, rail, rng_hash(src_gpu, dst_gpu, rail), links);
-  const guint32 *path = &g_array_index(links, guint32, 0);
-  flow_set_add(set, share, cap_Bps, path, links->len);
+  topology_route(topology, src_gpu, dst_gpu, rail, rng_hash(src_gpu, dst_gpu, rail),
+                 set->links);
+  flow_set_add_laid(set, share, cap_Bps, first_link);
   return (RingEdge){
     .is_net = is_net,
-    .latency_s = topology_latency_s(topology, path, links->len),
+    .latency_s =
+      topology_latency_s(topology, &g_array_index(set->links, guint32, first_link),
+                         set->links->len - first_link),
   };
 }
 
