@@ -1,17 +1,19 @@
 /** @file main.c  @brief The table of commands; the only exit, the only stdout and stderr.
  */
 #include "sim/base/registry.h"
+#include "sim/base/version.h"
 #include "sim/command/command.h"
 
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
-#ifndef STEPCAST_VERSION
-#define STEPCAST_VERSION "0.1.0"
-#endif
-
 enum { EXIT_DONE = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
+
+void command_say(const char *text)
+{
+  fputs(text, stderr);
+}
 
 static void print_help(void)
 {

@@ -22,6 +22,9 @@ typedef struct {
   bool (*run)(int argc, char **argv, GString *out, GError **error);
 } Command;
 
+/** Talk to the person at the terminal (stderr) while a command works; main.c's. */
+void command_say(const char *text);
+
 /** NULL-terminated, in the order --help shows them. */
 extern const Command *const command_table[];
 

@@ -194,8 +194,10 @@ static void show_progress(guint n_done, guint n_tasks, void *data)
     return;
   g_autofree char *left =
     units_show_seconds(1e-6 * (double)spent_us * (n_tasks - n_done) / n_done, 2);
-  g_printerr("\r%u of %u simulations, about %s left   %s", n_done, n_tasks, left,
-             n_done == n_tasks ? "\n" : "");
+  g_autofree char *line =
+    g_strdup_printf("\r%u of %u simulations, about %s left   %s", n_done, n_tasks, left,
+                    n_done == n_tasks ? "\n" : "");
+  command_say(line);
 }
 
 /* The replicas of a scenario follow one another in the answers. */
