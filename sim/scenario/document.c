@@ -8,6 +8,11 @@
 /* A scenario is some kilobytes; a model of a thousand layers some hundred. */
 #define MAX_LENGTH ((gsize)16 << 20)
 
+/* cJSON looks keys up one after another. */
+#define MAX_KEYS 1000
+
+#define MAX_EXPLAINED 100
+
 typedef struct {
   Text *text; /* borrowed from Documents.texts */
   SyntaxSpan span;
@@ -111,7 +116,20 @@ static Place *place_of(const Documents *documents, const cJSON *item)
   return item == NULL ? NULL : g_hash_table_lookup(documents->places, item);
 }
 
-static void refuse_duplicates(const NoteContext *context, const cJSON *object)
+static void refuse_duplicate(const NoteContext *context, const cJSON *first,
+                             const cJSON *second)
+{
+  /* Finding a line takes a walk over the text; a report shows ten. */
+  g_autofree char *at = problems_count(context->problems) < MAX_EXPLAINED
+                          ? documents_place(context->documents, first)
+                          : g_strdup("another place");
+  g_autofree char *cause = g_strdup_printf("given twice, before at %s", at);
+
+  problems_add(context->problems, context->text,
+               place_of(context->documents, second)->span.key, second->string, cause);
+}
+
+static void check_keys(const NoteContext *context, const cJSON *object)
 {
   g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
   const cJSON *child = NULL;
@@ -119,15 +137,15 @@ static void refuse_duplicates(const NoteContext *context, const cJSON *object)
   cJSON_ArrayForEach(child, object)
   {
     const cJSON *first = g_hash_table_lookup(seen, child->string);
-    if (first == NULL) {
+    if (first != NULL)
+      refuse_duplicate(context, first, child);
+    else
       g_hash_table_insert(seen, child->string, (void *)child);
-      continue;
-    }
-    g_autofree char *at = documents_place(context->documents, first);
-    g_autofree char *cause = g_strdup_printf("given twice, before at %s", at);
-    problems_add(context->problems, context->text,
-                 place_of(context->documents, child)->span.key, child->string, cause);
   }
+  if (g_hash_table_size(seen) > MAX_KEYS)
+    problems_add(context->problems, context->text,
+                 place_of(context->documents, object)->span.start, "",
+                 "an object of more than 1000 keys: this is no scenario");
 }
 
 static void note_place(cJSON *item, SyntaxSpan span, void *data)
@@ -138,7 +156,7 @@ static void note_place(cJSON *item, SyntaxSpan span, void *data)
   *place = (Place){ .text = context->text, .span = span };
   g_hash_table_insert(context->documents->places, item, place);
   if (cJSON_IsObject(item))
-    refuse_duplicates(context, item);
+    check_keys(context, item);
 }
 
 static void note_places(NoteContext *context, const char *json, cJSON *root)

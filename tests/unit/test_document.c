@@ -108,6 +108,25 @@ static void test_nesting_stops_before_the_stack_does(void)
   CU_ASSERT_STRING_EQUAL(message, "x:1:65: nested more than 64 deep");
 }
 
+/* Each of these would take hours if any step were quadratic in the text. */
+static void test_a_megabyte_of_mistakes_is_refused_at_once(void)
+{
+  g_autoptr(GString) same = g_string_new("{\"a\": 1");
+  g_autoptr(GString) other = g_string_new("{\"a\": 1");
+
+  for (guint i = 0; i < 200000; i++) {
+    g_string_append(same, ",\n\"a\": 1");
+    g_string_append_printf(other, ",\n\"%x\": 1", i + 16);
+  }
+  g_string_append_c(same, '}');
+  g_string_append_c(other, '}');
+  g_autofree char *message = message_of(same->str, same->len);
+  CU_ASSERT_STRING_EQUAL(message, "x:2:1: a: given twice, before at x:1:7");
+  g_autofree char *too_many = message_of(other->str, other->len);
+  CU_ASSERT_STRING_EQUAL(too_many,
+                         "x:1:1: an object of more than 1000 keys: this is no scenario");
+}
+
 static void test_the_caret_stands_under_the_mistake(void)
 {
   static const char text[] = "{\n\t\"\xc3\xa9\": \"y\"\r\n}";
@@ -184,6 +203,7 @@ int main(void)
   CU_ADD_TEST(suite, test_the_raw_text_of_every_value_parses_to_that_value);
   CU_ADD_TEST(suite, test_every_mistake_has_its_place_and_cause);
   CU_ADD_TEST(suite, test_nesting_stops_before_the_stack_does);
+  CU_ADD_TEST(suite, test_a_megabyte_of_mistakes_is_refused_at_once);
   CU_ADD_TEST(suite, test_the_caret_stands_under_the_mistake);
   CU_ADD_TEST(suite, test_a_long_line_is_cut_around_the_caret);
   CU_ADD_TEST(suite, test_ten_problems_are_shown_and_the_rest_counted);
