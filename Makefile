@@ -110,6 +110,7 @@ verify: setup  ## check with CASES (5000) random networks in the folding proof, 
 golden: all $(BUILD)/tests/unit/test_output  ## rewrite tests/golden/ from what the program says now
 	$(Q)STEPCAST_GOLDEN=rewrite $(BUILD)/tests/unit/test_output >/dev/null
 	$(Q)BUILD=$(BUILD) tests/check-golden.sh --update
+	$(Q)BUILD=$(BUILD) tests/check-bad.sh --update
 
 lint:  ## layers, banned words, clang-tidy, cppcheck (each where its tool is there)
 	@tests/check-layers.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every wrong input is refused: exit code 1, the message we want, nothing else.
+# Every wrong input is refused: exit code 1 (2 if the command line is what is wrong, and
+# the message begins with the program's name), the message we want, nothing else.
 # Usage: tests/check-bad.sh [PROGRAM] [--update]
 #
 # tests/bad/NAME.json is checked as a scenario, unless NAME.args holds other arguments; a
@@ -41,7 +42,9 @@ for file in *.json *.args; do
   "$program" $args >"$scratch/out" 2>"$scratch/err" </dev/null || code=$?
   find . -type f | sort >"$scratch/after"
 
-  [ "$code" -eq 1 ] || complain "exit code $code, not 1"
+  wanted=1
+  grep -q '^stepcast: ' "$scratch/err" && wanted=2
+  [ "$code" -eq "$wanted" ] || complain "exit code $code, not $wanted"
   [ ! -s "$scratch/out" ] || complain "something on standard output"
   cmp -s "$scratch/before" "$scratch/after" || complain "a file was written"
   if [ -n "$update" ]; then
