@@ -265,3 +265,13 @@ double topology_gpu_Bps(const Topology *topology)
     best_Bps = MAX(best_Bps, ports_Bps(topology->node, gpu));
   return best_Bps > 0 ? best_Bps : INFINITY;
 }
+
+double topology_nic_Bps(const Topology *topology)
+{
+  double best_Bps = 0;
+
+  for (guint link = topology->first_cable; link < topology->links->len; link++)
+    if (topology_links(topology)[link].tier == TIER_NIC)
+      best_Bps = MAX(best_Bps, topology_links(topology)[link].capacity_Bps);
+  return best_Bps > 0 ? best_Bps : INFINITY;
+}

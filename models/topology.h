@@ -79,3 +79,7 @@ double topology_message_latency_s(const Topology *topology);
 /** What the best connected GPU of a node can send to the others of its node, over all its
  *  ports at once; INFINITY if it is alone [B/s]. */
 double topology_gpu_Bps(const Topology *topology);
+
+/** What the best NIC of the cluster carries in one direction; INFINITY if nodes have no
+ *  cables [B/s]. */
+double topology_nic_Bps(const Topology *topology);

@@ -223,15 +223,11 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier)
 
 double exchange_floor_s(const Exchange *exchange, double size_B)
 {
-  const Link *links = topology_links(exchange->topology);
-  CollCost cost = {
+  const CollCost cost = {
     .local = { .bandwidth_Bps = topology_gpu_Bps(exchange->topology) },
-    .net = { .bandwidth_Bps = INFINITY },
+    .net = { .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
   };
 
-  for (guint i = 0; i < topology_n_links(exchange->topology); i++)
-    if (links[i].tier == TIER_NIC)
-      cost.net.bandwidth_Bps = MIN(cost.net.bandwidth_Bps, links[i].capacity_Bps);
   return coll_floor_s(&exchange->call, size_B, &cost);
 }
 

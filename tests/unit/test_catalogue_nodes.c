@@ -13,6 +13,9 @@
 /** Rates of links were derived from the measured ones and rounded to three digits. */
 #define TOL_RATE 0.01
 
+/** Sums of a few doubles. */
+#define TOL_ROUNDING 1e-12
+
 static Scenario *load(const char *node, guint n_nodes, const char *network)
 {
   g_autofree char *text =
@@ -96,12 +99,57 @@ static void test_rings_reach_the_measured_bus_bandwidth(void)
   }
 }
 
+/* Alphas of NCCL's LL, the least of any: what is faster than the floor beats physics. */
+static void check_floor(const CollOps *ops, const CollCall *call, const Topology *topology)
+{
+  const CollCost cost = {
+    .local = { .alpha_s = 0.6e-6, .bandwidth_Bps = topology_gpu_Bps(topology) },
+    .net = { .alpha_s = 2.7e-6, .bandwidth_Bps = topology_nic_Bps(topology) },
+  };
+  g_autoptr(GArray) phases = coll_phases_new();
+
+  ops->phases(call, topology, phases);
+  for (double size_B = 1; size_B <= 1e9; size_B *= 1000) {
+    double time_s = 0;
+    for (guint i = 0; i < phases->len; i++) {
+      const CollPhase *phase = &g_array_index(phases, CollPhase, i);
+      time_s += phase->n_local_hops * cost.local.alpha_s +
+                phase->n_net_hops * cost.net.alpha_s + phase->path_latency_s +
+                phase->bound_s_per_B * size_B;
+    }
+    CU_ASSERT(time_s >= coll_floor_s(call, size_B, &cost) * (1 - TOL_ROUNDING));
+  }
+}
+
+static void test_no_collective_beats_the_floor_on_any_node(void)
+{
+  g_auto(GStrv) nodes = catalogue_names("node");
+
+  for (guint i = 0; nodes[i] != NULL; i++)
+    for (guint n_nodes = 1; n_nodes <= 5; n_nodes++) {
+      g_autoptr(Scenario) scenario = load(nodes[i], n_nodes, "single_switch");
+      g_autoptr(Topology) topology = draw(scenario);
+      const guint n = topology_n_gpus(topology);
+      g_autofree guint *gpus = g_new(guint, n);
+      for (guint gpu = 0; gpu < n; gpu++)
+        gpus[gpu] = gpu;
+      const CollCall call = {
+        .kind = COLL_ALL_REDUCE,
+        .group = { .n_nodes = n_nodes, .ranks_per_node = n / n_nodes, .gpus = gpus },
+        .n_rails = n_nodes > 1 ? topology_nics_per_node(topology) : 1,
+      };
+      for (guint m = 0; coll_table[m] != NULL; m++)
+        check_floor((const CollOps *)coll_table[m], &call, topology);
+    }
+}
+
 int main(void)
 {
   CU_initialize_registry();
   CU_pSuite suite = CU_add_suite("catalogue nodes", NULL, NULL);
   CU_ADD_TEST(suite, test_every_node_can_be_drawn_on_every_network);
   CU_ADD_TEST(suite, test_rings_reach_the_measured_bus_bandwidth);
+  CU_ADD_TEST(suite, test_no_collective_beats_the_floor_on_any_node);
   CU_basic_run_tests();
   const unsigned failures = CU_get_number_of_failures();
   CU_cleanup_registry();

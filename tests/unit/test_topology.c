@@ -1,6 +1,6 @@
 /**
  * @file test_topology.c
- * @brief Routes, capacities and latencies of fabrics and networks; goodput of transports.
+ * @brief Routes, capacities and latencies of fabrics and networks.
  */
 #include "tests/unit/cluster_fixture.h"
 
@@ -9,9 +9,6 @@
 
 /* Sums and quotients of a few doubles. */
 static const double rounding = 1e-12;
-
-/* Percentages that are printed with two decimals. */
-static const double two_decimals = 0.5e-4;
 
 #define CUBE_MESH                                                                          \
   "link_rate=20 GB/s; pcie_rate=12 GB/s; gpus_per_switch=2; sockets=2;"                    \
@@ -405,54 +402,6 @@ static void test_rails_meet_only_at_the_spines(void)
   g_free(params);
 }
 
-static void test_goodput_is_what_the_headers_leave(void)
-{
-  static const struct {
-    const char *transport, *keys;
-    double goodput;
-  } cases[] = {
-    { "tcp", "mtu=1500 B; timestamps=false", 0.9493 },
-    { "tcp", "mtu=1500 B", 0.9415 },
-    { "tcp", "mtu=9000 B; timestamps=false", 0.9914 },
-    { "tcp", "mtu=9000 B", 0.9900 },
-    { "rdma", "link_layer=roce; mtu=1024 B", 0.9259 },
-    { "rdma", "link_layer=roce; mtu=2048 B", 0.9615 },
-    { "rdma", "link_layer=roce; mtu=4096 B", 0.9804 },
-    { "rdma", "mtu=2048 B", 0.9875 },
-    { "rdma", "", 0.9937 },
-  };
-
-  for (guint c = 0; c < G_N_ELEMENTS(cases); c++) {
-    const TransportOps *ops = (const TransportOps *)registry_find(
-      "transport", transport_table, cases[c].transport, NULL);
-    void *params = fixture_params(&ops->info, cases[c].keys);
-    const TransportEffect effect = ops->apply(params, 1e9);
-    CU_ASSERT_DOUBLE_EQUAL(effect.goodput, cases[c].goodput, two_decimals);
-    CU_ASSERT_TRUE(effect.flow_cap_Bps > 0 && effect.message_latency_s > 0);
-    g_free(params);
-  }
-}
-
-static void test_an_mtu_no_network_has_is_refused(void)
-{
-  static const struct {
-    const TransportOps *ops;
-    const char *mtu;
-  } cases[] = { { &transport_tcp, "575 B" },
-                { &transport_tcp, "65536 B" },
-                { &transport_rdma, "255 B" },
-                { &transport_rdma, "4097 B" } };
-
-  for (guint c = 0; c < G_N_ELEMENTS(cases); c++) {
-    void *params = fixture_params(&cases[c].ops->info, "");
-    g_autoptr(GError) error = NULL;
-    CU_ASSERT_FALSE(param_set(param_find(cases[c].ops->info.params, "mtu"), params,
-                              cases[c].mtu, &error));
-    CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_VALUE));
-    g_free(params);
-  }
-}
-
 static void test_clusters_that_cannot_be_are_refused(void)
 {
   static const struct {
@@ -518,8 +467,6 @@ int main(void)
   CU_ADD_TEST(suite, test_uplinks_carry_what_oversubscription_leaves);
   CU_ADD_TEST(suite, test_hashed_flows_use_one_spine_up_and_down);
   CU_ADD_TEST(suite, test_rails_meet_only_at_the_spines);
-  CU_ADD_TEST(suite, test_goodput_is_what_the_headers_leave);
-  CU_ADD_TEST(suite, test_an_mtu_no_network_has_is_refused);
   CU_ADD_TEST(suite, test_clusters_that_cannot_be_are_refused);
   CU_ADD_TEST(suite, test_a_large_cluster_is_one_node_repeated);
   CU_ADD_TEST(suite, test_a_slow_nic_keeps_its_capacity);
