@@ -63,15 +63,6 @@ static void span_clear(gpointer item)
   g_free(((Span *)item)->name);
 }
 
-static void constant_clear(gpointer item)
-{
-  Constant *constant = item;
-
-  g_free(constant->name);
-  g_free(constant->value);
-  g_free(constant->source);
-}
-
 static GArray *array_new(guint item_size, GDestroyNotify clear)
 {
   GArray *array = g_array_new(FALSE, TRUE, item_size);
@@ -86,7 +77,7 @@ Result *result_new(void)
 
   result->links = array_new(sizeof(LinkUse), NULL);
   result->stages = array_new(sizeof(StageUse), stage_use_clear);
-  result->constants = array_new(sizeof(Constant), constant_clear);
+  result->constants = constants_new();
   result->tracks = g_ptr_array_new_with_free_func(g_free);
   result->spans = array_new(sizeof(Span), span_clear);
   result->link_spans = array_new(sizeof(LinkSpan), NULL);
@@ -120,14 +111,7 @@ void result_add_stage(Result *result, const char *name, double busy_s)
 
 void result_add_constant(Result *result, const Constant *constant)
 {
-  const Constant copy = {
-    .name = g_strdup(constant->name),
-    .value = g_strdup(constant->value),
-    .source = g_strdup(constant->source),
-    .assumed = constant->assumed,
-  };
-
-  g_array_append_val(result->constants, copy);
+  constants_add(result->constants, constant);
 }
 
 void result_add_track(Result *result, const char *name)

@@ -42,12 +42,31 @@ static void constant_clear(void *data)
   g_free(constant->source);
 }
 
+GArray *constants_new(void)
+{
+  GArray *constants = g_array_new(FALSE, TRUE, sizeof(Constant));
+
+  g_array_set_clear_func(constants, constant_clear);
+  return constants;
+}
+
+void constants_add(GArray *constants, const Constant *constant)
+{
+  const Constant copy = {
+    .name = g_strdup(constant->name),
+    .value = g_strdup(constant->value),
+    .source = g_strdup(constant->source),
+    .assumed = constant->assumed,
+  };
+
+  g_array_append_val(constants, copy);
+}
+
 Setup *setup_new(void)
 {
   Setup *setup = g_new0(Setup, 1);
 
-  setup->constants = g_array_new(FALSE, TRUE, sizeof(Constant));
-  g_array_set_clear_func(setup->constants, constant_clear);
+  setup->constants = constants_new();
   return setup;
 }
 

@@ -13,7 +13,7 @@ typedef struct {
   guint iterations; /**< measured, >= 1 */
   guint warmup;     /**< run before them and not counted */
   guint seed;
-  guint replicas;   /**< repetitions with other draws, >= 1 */
+  guint replicas; /**< repetitions with other draws, >= 1 */
 } RunSpec;
 
 extern const ParamSpec run_params[];
@@ -25,6 +25,11 @@ typedef struct {
   char *source; /**< "scenario FILE", a catalogue's source, "assumed: ..." */
   bool assumed; /**< nobody measured or published it for this hardware */
 } Constant;
+
+/** An array that owns its constants. Transfer: caller unrefs. */
+GArray *constants_new(void);
+/** Append a copy. */
+void constants_add(GArray *constants, const Constant *constant);
 
 typedef struct {
   char *name;

@@ -121,4 +121,5 @@ const OutputOps output_csv = {
   },
   .suffix = ".csv",
   .render = csv_render,
+  .render_timings = csv_render_timings,
 };

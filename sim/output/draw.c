@@ -27,7 +27,10 @@ static const char style_sheet[] =
   ".transfer{fill:#e2862f}\n"
   ".stage{fill:#f0c795}\n"
   ".wait{fill:#eda79d}\n"
-  ".use{fill:#5aa897}\n";
+  ".use{fill:#5aa897}\n"
+  ".curve{fill:none;stroke:#2d6ca8;stroke-width:2}\n"
+  ".floor{fill:none;stroke:#6b7583;stroke-width:1.5;stroke-dasharray:5 4}\n"
+  ".dot{fill:#2d6ca8}\n";
 
 void draw_begin(GString *out, double width, double height)
 {

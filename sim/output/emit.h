@@ -32,3 +32,6 @@ void json_count(JsonEmit *emit, const char *key, guint64 value);
 void json_bool(JsonEmit *emit, const char *key, bool value);
 /** Start a member; the caller appends its value to @ref JsonEmit.out. */
 void json_member(JsonEmit *emit, const char *key);
+
+/** Member "constants": name, value, unit, source, assumed of each (GArray of Constant). */
+void json_constants(JsonEmit *emit, const GArray *constants);

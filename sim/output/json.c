@@ -124,11 +124,11 @@ static void write_value(JsonEmit *emit, const char *text)
   json_text(emit, "unit", text[n_digits] == '\0' ? "" : text + n_digits + 1);
 }
 
-static void write_constants(JsonEmit *emit, const Result *result, bool private)
+static void write_constant_list(JsonEmit *emit, const GArray *constants, bool private)
 {
   json_open(emit, "constants", '[');
-  for (guint i = 0; i < result->constants->len; i++) {
-    const Constant *constant = &g_array_index(result->constants, Constant, i);
+  for (guint i = 0; i < constants->len; i++) {
+    const Constant *constant = &g_array_index(constants, Constant, i);
     json_open(emit, NULL, '{');
     json_text(emit, "name", constant->name);
     write_value(emit, constant->value);
@@ -139,6 +139,11 @@ static void write_constants(JsonEmit *emit, const Result *result, bool private)
     json_close(emit, '}');
   }
   json_close(emit, ']');
+}
+
+void json_constants(JsonEmit *emit, const GArray *constants)
+{
+  write_constant_list(emit, constants, false);
 }
 
 static void write_spans(JsonEmit *emit, const Result *result)
@@ -199,7 +204,7 @@ static void write_result(JsonEmit *emit, const Result *result, bool private)
   write_links(emit, result);
   write_stages(emit, result);
   write_intervals(emit, result);
-  write_constants(emit, result, private);
+  write_constant_list(emit, result->constants, private);
   if (private) {
     json_text(emit, "engine", result->engine);
     write_timeline(emit, result);
@@ -245,4 +250,5 @@ const OutputOps output_json = {
   },
   .suffix = ".json",
   .render = json_render,
+  .render_timings = json_render_timings,
 };

@@ -234,26 +234,41 @@ static bool write_in_place(const Target *target, const char *path, GError **erro
   return written || refuse_io(path, "cannot be written", code, error);
 }
 
-static bool render_all(const char *const *paths, GPtrArray *targets,
-                       const Result *const *results, guint n, GError **error)
+/* What goes into the files. */
+typedef struct {
+  const Result *const *results;
+  guint n_results;
+  const Timings *timings; /* instead of results, if not NULL */
+} Content;
+
+static bool render(const OutputOps *writer, const Content *content, GString *out,
+                   GError **error)
+{
+  if (content->timings == NULL)
+    return output_render(writer, content->results, content->n_results, out, error);
+  writer->render_timings(content->timings, out);
+  return true;
+}
+
+static bool render_all(const char *const *paths, GPtrArray *targets, const Content *content,
+                       GError **error)
 {
   for (guint i = 0; paths[i] != NULL; i++) {
     Target *target = target_of(targets, paths[i], error);
     if (target == NULL)
       return false;
     target->text = g_string_new(NULL);
-    if (!output_render(output_find(paths[i], NULL, NULL), results, n, target->text, error))
+    if (!render(output_find(paths[i], NULL, NULL), content, target->text, error))
       return false;
   }
   return true;
 }
 
-bool output_write_all(const char *const *paths, const Result *const *results, guint n,
-                      GError **error)
+static bool write_all(const char *const *paths, const Content *content, GError **error)
 {
   g_autoptr(GPtrArray) targets = g_ptr_array_new_with_free_func(target_free);
 
-  if (!render_all(paths, targets, results, n, error))
+  if (!render_all(paths, targets, content, error))
     return false;
   for (guint i = 0; i < targets->len; i++) {
     Target *target = g_ptr_array_index(targets, i);
@@ -272,6 +287,34 @@ bool output_write_all(const char *const *paths, const Result *const *results, gu
     if (g_rename(target->aside, target->file) != 0)
       return refuse_io(paths[i], "cannot be replaced", errno, error);
     g_clear_pointer(&target->aside, g_free);
+  }
+  return true;
+}
+
+bool output_write_all(const char *const *paths, const Result *const *results, guint n,
+                      GError **error)
+{
+  return write_all(paths, &(Content){ .results = results, .n_results = n }, error);
+}
+
+bool output_write_timings(const char *const *paths, const Timings *timings, GError **error)
+{
+  return write_all(paths, &(Content){ .timings = timings }, error);
+}
+
+bool output_check_timings(const char *const *paths, GError **error)
+{
+  if (!output_check_all(paths, error))
+    return false;
+  for (guint i = 0; paths[i] != NULL; i++) {
+    const OutputOps *writer = output_find(paths[i], NULL, NULL);
+    if (writer->render_timings == NULL) {
+      g_set_error(
+        error, SIM_ERROR, SIM_ERROR_USAGE,
+        "%s: the writer '%s' has no form for a collective; use .json .csv .svg .txt",
+        paths[i], writer->info.name);
+      return false;
+    }
   }
   return true;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "models/result.h"
+#include "models/timings.h"
 #include "sim/base/registry.h"
 
 typedef struct {
@@ -17,6 +18,9 @@ typedef struct {
 
   /** Append the rendering of @p n results to @p out. Required. */
   bool (*render)(const Result *const *results, guint n, GString *out, GError **error);
+
+  /** Append the rendering of a collective's timings. NULL if it has none. */
+  void (*render_timings)(const Timings *timings, GString *out);
 } OutputOps;
 
 extern const ModuleInfo *const output_table[];
@@ -54,6 +58,16 @@ bool output_wants_timeline(const char *const *paths);
  */
 bool output_write_all(const char *const *paths, const Result *const *results, guint n,
                       GError **error);
+
+/** The same two for the timings of a collective. */
+bool output_check_timings(const char *const *paths, GError **error);
+bool output_write_timings(const char *const *paths, const Timings *timings, GError **error);
+
+/** The table of nccl-tests, and beside it what was chosen and what bounds it. */
+void text_render_timings(const Timings *timings, GString *out);
+void json_render_timings(const Timings *timings, GString *out);
+void csv_render_timings(const Timings *timings, GString *out);
+void svg_render_timings(const Timings *timings, GString *out);
 
 /** The report of one result, the comparison of several.
  *  @param colour  with ANSI escape sequences */

@@ -201,4 +201,5 @@ const OutputOps output_svg = {
   .suffix = ".svg",
   .wants_timeline = true,
   .render = svg_render,
+  .render_timings = svg_render_timings,
 };

@@ -251,4 +251,5 @@ const OutputOps output_text = {
   },
   .suffix = ".txt",
   .render = text_render_plain,
+  .render_timings = text_render_timings,
 };

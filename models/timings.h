@@ -1,0 +1,36 @@
+/**
+ * @file timings.h
+ * @brief How long one collective takes at several sizes: what nccl-tests measures.
+ */
+#pragma once
+
+#include "models/setup.h"
+
+typedef struct {
+  double
+    size_B; /**< as nccl-tests counts it: the larger of what a rank sends and receives */
+  double time_s;
+  double algbw_Bps; /**< size / time */
+  double busbw_Bps; /**< algbw times what the busiest port of any algorithm must carry */
+  char *algorithm;  /**< "ring" */
+  char *protocol;   /**< "simple"; "" where there is only one */
+  double floor_s;   /**< least time of any algorithm */
+  char *bottleneck; /**< tier whose busiest link bounds it, or "latency" */
+} Timing;
+
+typedef struct {
+  char *collective; /**< "all_reduce" */
+  char *cluster;    /**< what the scenario is called */
+  char *engine;     /**< what simulated it */
+  guint n_ranks, n_nodes;
+  GArray *rows;      /**< of Timing, by size */
+  GArray *constants; /**< of Constant */
+} Timings;
+
+/** Transfer: caller frees with timings_free(). */
+Timings *timings_new(void);
+void timings_free(Timings *timings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Timings, timings_free)
+
+/** Mean of the bus bandwidths, as nccl-tests closes its table [B/s]. */
+double timings_mean_busbw_Bps(const Timings *timings);
