@@ -57,7 +57,7 @@ typedef struct {
 typedef struct {
   ModuleInfo info;
   guint kinds; /**< OR of the CollKind it can plan */
-  bool exact; /**< ideal_s is exact on idle, identical links; else within IDEAL_TOLERANCE */
+  bool exact;  /**< ideal_s is the critical path of plan on idle, identical links */
 
   /** Append the messages of one call of @p size_B bytes. Required. */
   void (*plan)(const CollCall *call, double size_B, Plan *plan);

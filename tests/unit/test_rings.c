@@ -52,25 +52,56 @@ static void test_rings_of_a_mesh_fill_all_its_links(void)
 
 static void test_rings_of_several_nodes_fill_all_nics(void)
 {
-  const double nic_Bps = 5e9 * 4096 / (4096 + 26);
+  /* Each NIC carries more than the sockets exchange, so no ring may cross to a far one. */
   const Fixture nvswitch = {
     .n_nodes = 3,
     .n_gpus = 8,
     .n_nics = 8,
-    .nic_Bps = 5e9,
+    .nic_Bps = 20e9,
     .fabric = "nvswitch",
-    .fabric_keys = "port_rate=300 GB/s; pcie_rate=12 GB/s; gpus_per_switch=2; sockets=2",
+    .fabric_keys = "port_rate=300 GB/s; pcie_rate=24 GB/s; gpus_per_switch=2; sockets=2",
   };
-  const Fixture mesh = { .n_nodes = 3,
-                         .n_gpus = 8,
-                         .n_nics = 4,
-                         .nic_Bps = 5e9,
-                         .fabric = "nvlink_mesh",
-                         .fabric_keys = DGX1 };
+  const Fixture mesh = {
+    .n_nodes = 3,
+    .n_gpus = 8,
+    .n_nics = 4,
+    .nic_Bps = 5e9,
+    .fabric = "nvlink_mesh",
+    .fabric_keys = DGX1,
+  };
+  const double goodput = 4096.0 / (4096 + 26);
 
-  CU_ASSERT_DOUBLE_EQUAL(bus_Bps(&nvswitch, 8) / (8 * nic_Bps), 1, rounding);
-  CU_ASSERT_DOUBLE_EQUAL(bus_Bps(&mesh, 4) / (4 * nic_Bps), 1, rounding);
-  CU_ASSERT_DOUBLE_EQUAL(bus_Bps(&mesh, 1) / nic_Bps, 1, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(bus_Bps(&nvswitch, 8) / (8 * 20e9 * goodput), 1, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(bus_Bps(&mesh, 4) / (4 * 5e9 * goodput), 1, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(bus_Bps(&mesh, 1) / (5e9 * goodput), 1, rounding);
+}
+
+static void test_rings_enter_and_leave_by_the_gpus_of_the_nics_switch(void)
+{
+  const Fixture fixture = {
+    .n_nodes = 2,
+    .n_gpus = 8,
+    .n_nics = 4,
+    .fabric = "nvswitch",
+    .fabric_keys = "port_rate=300 GB/s; pcie_rate=24 GB/s; gpus_per_switch=2; sockets=2",
+  };
+  g_autoptr(Topology) topology = fixture_topology(&fixture, NULL);
+  guint gpus[16];
+  for (guint i = 0; i < 16; i++)
+    gpus[i] = i;
+  const CollCall call = { COLL_ALL_REDUCE, { 2, 8, gpus }, 4 };
+  g_autoptr(GArray) phases = phases_of(&call, topology);
+  const FlowSet *set = g_array_index(phases, CollPhase, 0).set;
+  guint n_between_nodes = 0;
+
+  /* GPU port, NIC port, two cables, NIC port, GPU port; no NVLink, no switch uplink. */
+  for (guint f = 0; f < flow_set_n_flows(set); f++) {
+    const Flow *flow = flow_set_flow(set, f);
+    const guint tier = topology_links(topology)[flow_set_links(set, flow)[0]].tier;
+    n_between_nodes += tier == TIER_PCIE;
+    CU_ASSERT_EQUAL(flow->n_links, tier == TIER_PCIE ? 6 : 2);
+  }
+  CU_ASSERT_EQUAL(n_between_nodes, 2 * 4);
 }
 
 static void test_pcie_rings_are_bound_by_what_they_cross(void)
@@ -119,6 +150,7 @@ int main(void)
   CU_pSuite suite = CU_add_suite("rings", NULL, NULL);
   CU_ADD_TEST(suite, test_rings_of_a_mesh_fill_all_its_links);
   CU_ADD_TEST(suite, test_rings_of_several_nodes_fill_all_nics);
+  CU_ADD_TEST(suite, test_rings_enter_and_leave_by_the_gpus_of_the_nics_switch);
   CU_ADD_TEST(suite, test_pcie_rings_are_bound_by_what_they_cross);
   CU_ADD_TEST(suite, test_hashed_paths_are_the_same_every_time);
   CU_basic_run_tests();
