@@ -8,9 +8,9 @@ G_DEFINE_QUARK(sim_error, sim_error)
  * string alignment"). */
 static guint edit_distance(const char *a, const char *b)
 {
-  const guint len_b = (guint)strlen(b);
-  g_autofree guint *cells = g_new0(guint, 3 * (len_b + 1));
-  guint *before = cells, *above = cells + len_b + 1, *row = cells + 2 * (len_b + 1);
+  const gsize len_b = strlen(b), width = len_b + 1;
+  g_autofree guint *cells = g_new0(guint, 3 * width);
+  guint *before = cells, *above = cells + width, *row = cells + 2 * width;
 
   for (guint j = 0; j <= len_b; j++)
     row[j] = j;

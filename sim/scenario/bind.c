@@ -197,21 +197,25 @@ static void bind_list(Binder *binder, const Section *section, const ParamSpec *s
   }
 }
 
+/* The value as param_set() wants it. Transfer: caller frees. */
+static char *text_of(const Binder *binder, const cJSON *item)
+{
+  if (cJSON_IsString(item))
+    return g_strdup(item->valuestring);
+  if (cJSON_IsBool(item))
+    return g_strdup(cJSON_IsTrue(item) ? "true" : "false");
+  return documents_raw(binder->documents, item);
+}
+
 static void bind_scalar(Binder *binder, const Section *section, const ParamSpec *spec,
                         void *params, const cJSON *item)
 {
   g_autoptr(GError) error = NULL;
-  g_autofree char *raw = NULL;
-  const char *text = cJSON_GetStringValue(item);
+  g_autofree char *text = text_of(binder, item);
 
-  if (text == NULL)
-    text = raw = cJSON_IsBool(item) ? g_strdup(cJSON_IsTrue(item) ? "true" : "false")
-                                    : documents_raw(binder->documents, item);
-  if (spec->type == PARAM_TEXT && *text == '\0' && spec->fallback == NULL) {
+  if (spec->type == PARAM_TEXT && *text == '\0' && spec->fallback == NULL)
     bind_blame(binder, section, spec->key, item, "must not be empty");
-    return;
-  }
-  if (!param_set(spec, params, text, &error))
+  else if (!param_set(spec, params, text, &error))
     bind_blame(binder, section, spec->key, item, error->message);
 }
 

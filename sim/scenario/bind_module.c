@@ -28,7 +28,7 @@ static const char *choose(Binder *binder, const Section *section,
     effective_add(binder->effective, choice->key, json, "default");
     return choice->fallback;
   }
-  if (cJSON_IsString(item)) {
+  if (item != NULL && cJSON_IsString(item)) {
     g_autofree char *line = documents_line(binder->documents, item);
     char *json = cJSON_PrintUnformatted(item);
     effective_add(binder->effective, choice->key, json, line);

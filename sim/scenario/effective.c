@@ -73,16 +73,21 @@ static const Row *row_at(const Effective *effective, guint index)
   return &g_array_index(effective->rows, Row, index);
 }
 
+/* Does the object of row @p index end with it? */
+static bool is_last(const Effective *effective, guint index)
+{
+  return index + 1 == effective->rows->len ||
+         row_at(effective, index + 1)->depth < row_at(effective, index)->depth;
+}
+
 /* The line of row @p index without its comment. */
 static char *line_of(const Effective *effective, guint index)
 {
   const Row *row = row_at(effective, index);
-  const Row *next = index + 1 < effective->rows->len ? row_at(effective, index + 1) : NULL;
-  const bool is_last = next == NULL || next->depth < row->depth;
 
   if (row->json != NULL)
     return g_strdup_printf("%*s\"%s\": %s%s", 2 * (int)row->depth + 2, "", row->key,
-                           row->json, is_last ? "" : ",");
+                           row->json, is_last(effective, index) ? "" : ",");
   return g_strdup_printf("%*s\"%s\": {", 2 * (int)row->depth + 2, "", row->key);
 }
 

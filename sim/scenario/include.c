@@ -114,7 +114,7 @@ static void merge_file(Including *including, const char *from, const cJSON *item
     return;
   }
   g_autofree char *text = include_read_part(path, &length, &error);
-  if (text == NULL) {
+  if (error != NULL) {
     blame(including, item, error->message);
     return;
   }
