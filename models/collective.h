@@ -18,6 +18,11 @@ typedef enum {
   COLL_ALL_GATHER = 1 << 2,
 } CollKind;
 
+/** "all_reduce", "reduce_scatter", ... Borrowed. */
+const char *coll_kind_name(CollKind kind);
+/** @return false with SIM_ERROR_USAGE and a suggestion if @p name names none */
+bool coll_kind_find(const char *name, CollKind *kind, GError **error);
+
 /** Ranks that communicate together, as nodes x ranks per node: rank = node * local + l.
  *  Rank r sits on GPU gpus[r]; ranks of one node are neighbours in @ref gpus. */
 typedef struct {

@@ -29,6 +29,7 @@ void command_say(const char *text);
 extern const Command *const command_table[];
 
 extern const Command command_run;
+extern const Command command_collective;
 extern const Command command_check;
 extern const Command command_show;
 extern const Command command_list;

@@ -129,14 +129,15 @@ static void bind_run(Binder *binder, const Section *root, RunSpec *run)
   effective_close(binder->effective);
 }
 
-static void bind_all(Binder *binder, cJSON *root, Setup *setup)
+static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *setup)
 {
   const Section section = { "", root, root };
   Fixed fixed = { 0 };
 
   bind_name(binder, &section, setup);
   bind_cluster(binder, &section, &setup->cluster);
-  bind_workload(binder, &section, setup);
+  if (needs_workload || bind_member(&section, "workload") != NULL)
+    bind_workload(binder, &section, setup);
   bind_strategy(binder, &section, setup);
   bind_library(binder, &section, setup);
   bind_compression(binder, &section);
@@ -145,8 +146,8 @@ static void bind_all(Binder *binder, cJSON *root, Setup *setup)
   bind_check_keys(binder, &section, NULL, sections);
 }
 
-Scenario *scenario_parse(const char *name, const char *text, gsize length,
-                         const char *const *settings, GError **error)
+static Scenario *parse(const char *name, const char *text, gsize length,
+                       const char *const *settings, bool needs_workload, GError **error)
 {
   g_autoptr(Documents) documents = documents_new();
   g_autoptr(Problems) problems = problems_new();
@@ -159,17 +160,35 @@ Scenario *scenario_parse(const char *name, const char *text, gsize length,
   if (root != NULL && problems_count(problems) == 0) {
     Binder binder = { documents, problems, scenario->effective, scenario->setup->constants,
                       name };
-    bind_all(&binder, root, scenario->setup);
+    bind_all(&binder, root, needs_workload, scenario->setup);
   }
   return problems_report(problems, error) ? g_steal_pointer(&scenario) : NULL;
 }
 
-Scenario *scenario_load(const char *path, const char *const *settings, GError **error)
+Scenario *scenario_parse(const char *name, const char *text, gsize length,
+                         const char *const *settings, GError **error)
+{
+  return parse(name, text, length, settings, true, error);
+}
+
+static Scenario *load(const char *path, const char *const *settings, bool needs_workload,
+                      GError **error)
 {
   gsize length = 0;
   g_autofree char *text = include_read(path, &length, error);
 
-  return text == NULL ? NULL : scenario_parse(path, text, length, settings, error);
+  return text == NULL ? NULL : parse(path, text, length, settings, needs_workload, error);
+}
+
+Scenario *scenario_load(const char *path, const char *const *settings, GError **error)
+{
+  return load(path, settings, true, error);
+}
+
+Scenario *scenario_load_cluster(const char *path, const char *const *settings,
+                                GError **error)
+{
+  return load(path, settings, false, error);
 }
 
 void scenario_free(Scenario *scenario)

@@ -16,7 +16,11 @@ typedef struct Scenario Scenario;
  */
 Scenario *scenario_load(const char *path, const char *const *settings, GError **error);
 
-/** The same from a text. @param name  its path, for messages and what it includes */
+/** The same, but a scenario without a workload will do: its Setup has no model. */
+Scenario *scenario_load_cluster(const char *path, const char *const *settings,
+                                GError **error);
+
+/** scenario_load() from a text. @param name  its path, for messages and what it includes */
 Scenario *scenario_parse(const char *name, const char *text, gsize length,
                          const char *const *settings, GError **error);
 void scenario_free(Scenario *scenario);

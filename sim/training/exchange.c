@@ -99,7 +99,7 @@ static const Link *local_port(const Topology *topology)
                          : &topology_links(topology)[g_array_index(route, guint32, 0)];
 }
 
-static void describe_calls(Exchange *exchange, const Setup *setup)
+static void describe_calls(Exchange *exchange, const Setup *setup, CollKind kind)
 {
   const Topology *topology = exchange->topology;
   const guint n_gpus = topology_n_gpus(topology);
@@ -112,14 +112,14 @@ static void describe_calls(Exchange *exchange, const Setup *setup)
   for (guint i = 0; i < n_gpus; i++)
     exchange->gpus[i] = i;
   exchange->call = (CollCall){
-    .kind = COLL_ALL_REDUCE,
+    .kind = kind,
     .group = { .n_nodes = topology_n_nodes(topology),
                .ranks_per_node = topology_gpus_per_node(topology),
                .gpus = exchange->gpus },
     .n_rails = topology_n_nodes(topology) > 1 ? topology_nics_per_node(topology) : 1,
   };
   exchange->library_call = (LibraryCall){
-    .kind = COLL_ALL_REDUCE,
+    .kind = kind,
     .n_nodes = topology_n_nodes(topology),
     .ranks_per_node = topology_gpus_per_node(topology),
     .nvlink = port != NULL && port->tier == TIER_NVLINK,
@@ -132,7 +132,7 @@ static void describe_calls(Exchange *exchange, const Setup *setup)
   };
 }
 
-Exchange *exchange_new(const Setup *setup, GError **error)
+Exchange *exchange_new(const Setup *setup, CollKind kind, GError **error)
 {
   g_autoptr(Topology) topology = topology_new(&setup->cluster, error);
   if (topology == NULL)
@@ -147,11 +147,16 @@ Exchange *exchange_new(const Setup *setup, GError **error)
   exchange->laid = g_array_new(FALSE, FALSE, sizeof(Laid));
   g_array_set_clear_func(exchange->laid, laid_clear);
   sum_tiers(exchange);
-  describe_calls(exchange, setup);
+  describe_calls(exchange, setup, kind);
   exchange->library->candidates(exchange->library_params, &exchange->library_call,
                                 candidates);
   for (guint i = 0; i < candidates->len; i++)
     lay(exchange, g_ptr_array_index(candidates, i));
+  if (candidates->len == 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "library %s has no algorithm for %s yet",
+                setup->library->info.name, coll_kind_name(kind));
+    g_clear_pointer(&exchange, exchange_free);
+  }
   return exchange;
 }
 

@@ -25,9 +25,10 @@ typedef struct {
   const PhaseLoad *load;
 } ExchangePhase;
 
-/** Lay down the cluster and every collective the library may choose.
- *  Transfer: caller frees. @return NULL with SIM_ERROR_VALUE if parts do not fit */
-Exchange *exchange_new(const Setup *setup, GError **error);
+/** Lay down the cluster and every algorithm the library may choose for @p kind.
+ *  Transfer: caller frees. @return NULL with SIM_ERROR_VALUE if parts do not fit, or the
+ *  library has no algorithm for @p kind */
+Exchange *exchange_new(const Setup *setup, CollKind kind, GError **error);
 void exchange_free(Exchange *exchange);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Exchange, exchange_free)
 

@@ -176,7 +176,8 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
   const EngineConfig engine_config = { .fold = config->fold,
                                        .dump_platform = config->dump_platform };
   g_autoptr(Workload) workload = compute_of(setup, error);
-  g_autoptr(Exchange) exchange = workload == NULL ? NULL : exchange_new(setup, error);
+  g_autoptr(Exchange) exchange =
+    workload == NULL ? NULL : exchange_new(setup, COLL_ALL_REDUCE, error);
   if (exchange == NULL)
     return NULL;
 

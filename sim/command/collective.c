@@ -1,0 +1,152 @@
+/* collective: nccl-tests' flags and table, predicted. */
+#include "sim/base/registry.h"
+#include "sim/base/units.h"
+#include "sim/command/options.h"
+#include "sim/output/output.h"
+#include "sim/scenario/scenario.h"
+#include "sim/training/collective_forecast.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_SIZES 100000
+#define LARGEST_B 1e15 /* beyond any memory */
+
+typedef struct {
+  char *min, *max, *step, *fold; /* as written */
+  double factor;
+  char **outputs, **settings;
+  gboolean quiet;
+} Options;
+
+static void options_clear(Options *options)
+{
+  g_free(options->min);
+  g_free(options->max);
+  g_free(options->step);
+  g_free(options->fold);
+  g_strfreev(options->outputs);
+  g_strfreev(options->settings);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
+
+static bool refuse(GError **error, const char *option, const char *cause)
+{
+  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+              "collective: %s: %s; see `stepcast collective --help`", option, cause);
+  return false;
+}
+
+/* nccl-tests' sizes: 8, 128K, 8G, binary; or ours, "64 MiB". */
+static bool parse_size(const char *option, const char *text, double *size_B, GError **error)
+{
+  static const char suffixes[] = "KMGT";
+  char *end = NULL;
+  const double number = g_ascii_strtod(text, &end);
+  const char *suffix = *end == '\0' ? NULL : strchr(suffixes, g_ascii_toupper(*end));
+
+  if (end != text && (*end == '\0' || (suffix != NULL && end[1] == '\0')))
+    *size_B = number * (suffix == NULL ? 1 : pow(1024, (double)(suffix - suffixes + 1)));
+  else if (!units_parse_bytes(text, size_B, NULL))
+    return refuse(error, option, "wants a size such as 8, 128K, 8G or \"64 MiB\"");
+  if (!(*size_B >= 1 && *size_B <= LARGEST_B) || *size_B != floor(*size_B))
+    return refuse(error, option, "wants whole bytes, at least 1");
+  return true;
+}
+
+static bool list_sizes(const Options *options, GArray *sizes_B, GError **error)
+{
+  double min_B, max_B, step_B = 0;
+
+  if (!parse_size("-b", options->min, &min_B, error) ||
+      !parse_size("-e", options->max, &max_B, error) ||
+      (options->step != NULL && !parse_size("-i", options->step, &step_B, error)))
+    return false;
+  if (max_B < min_B)
+    return refuse(error, "-e", "is smaller than -b");
+  if (step_B == 0 && !(options->factor > 1 && options->factor < 1e6))
+    return refuse(error, "-f", "wants a factor above 1");
+  for (double size_B = min_B; size_B <= max_B;
+       size_B = step_B > 0 ? size_B + step_B : ceil(size_B * options->factor)) {
+    if (sizes_B->len == MAX_SIZES)
+      return refuse(error, "-b -e", "give more than 100,000 sizes");
+    g_array_append_val(sizes_B, size_B);
+  }
+  return true;
+}
+
+static bool parse_options(int *argc, char ***argv, Options *options, GString *out,
+                          bool *is_done, GError **error)
+{
+  const GOptionEntry entries[] = {
+    { "minbytes", 'b', 0, G_OPTION_ARG_STRING, &options->min, "first size (default 8)",
+      "SIZE" },
+    { "maxbytes", 'e', 0, G_OPTION_ARG_STRING, &options->max, "last size (default 8G)",
+      "SIZE" },
+    { "stepfactor", 'f', 0, G_OPTION_ARG_DOUBLE, &options->factor,
+      "next size is this times larger (default 2)", "FACTOR" },
+    { "stepbytes", 'i', 0, G_OPTION_ARG_STRING, &options->step,
+      "next size is this many bytes larger, instead", "SIZE" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->outputs,
+      "also write PATH (.json .csv .svg .txt)", "PATH" },
+    { "set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->settings,
+      "give a key of the scenario another value", "PATH=VALUE" },
+    { "fold", 0, 0, G_OPTION_ARG_STRING, &options->fold,
+      "on (default); off simulates every flow, every time", "on|off" },
+    { "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "no table", NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+
+  if (!options_parse(&command_collective, entries, argc, argv, out, is_done, error) ||
+      *is_done)
+    return *is_done;
+  if (!options_check_count(&command_collective, *argc, 2, 2, "COLLECTIVE and FILE", error))
+    return false;
+  if (options->fold != NULL && strcmp(options->fold, "on") != 0 &&
+      strcmp(options->fold, "off") != 0)
+    return refuse(error, "--fold", "wants on or off");
+  if (options->min == NULL)
+    options->min = g_strdup("8");
+  if (options->max == NULL)
+    options->max = g_strdup("8G");
+  return true;
+}
+
+static bool collective_run(int argc, char **argv, GString *out, GError **error)
+{
+  g_auto(Options) options = { .factor = 2 };
+  g_autoptr(GArray) sizes_B = g_array_new(FALSE, FALSE, sizeof(double));
+  CollForecast forecast = { .fold = true };
+  bool is_done = false;
+
+  if (!parse_options(&argc, &argv, &options, out, &is_done, error) || is_done)
+    return is_done;
+  const char *const none[] = { NULL };
+  const char *const *outputs =
+    options.outputs != NULL ? (const char *const *)options.outputs : none;
+  if (!coll_kind_find(argv[1], &forecast.kind, error) ||
+      !list_sizes(&options, sizes_B, error))
+    return false;
+  g_autoptr(Scenario) scenario =
+    scenario_load_cluster(argv[2], (const char *const *)options.settings, error);
+  if (scenario == NULL || !output_check_timings(outputs, error))
+    return false;
+
+  forecast.sizes_B = (const double *)(void *)sizes_B->data;
+  forecast.n_sizes = sizes_B->len;
+  forecast.fold = options.fold == NULL || strcmp(options.fold, "on") == 0;
+  g_autoptr(Timings) timings =
+    collective_forecast(scenario_setup(scenario), &forecast, error);
+  if (timings == NULL || !output_write_timings(outputs, timings, error))
+    return false;
+  if (!options.quiet)
+    text_render_timings(timings, out);
+  return true;
+}
+
+const Command command_collective = {
+  .name = "collective",
+  .summary = "predict nccl-tests' table for a cluster: all_reduce FILE -b 8 -e 8G",
+  .usage = "COLLECTIVE FILE [-b SIZE] [-e SIZE] [-f FACTOR] [-o PATH]...",
+  .run = collective_run,
+};
