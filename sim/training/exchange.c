@@ -228,9 +228,12 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier)
 
 double exchange_floor_s(const Exchange *exchange, double size_B)
 {
+  const LibraryChoice choice = exchange_choose(exchange, size_B);
   const CollCost cost = {
-    .local = { .bandwidth_Bps = topology_gpu_Bps(exchange->topology) },
-    .net = { .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
+    .local = { .alpha_s = choice.alpha_local_s,
+               .bandwidth_Bps = topology_gpu_Bps(exchange->topology) },
+    .net = { .alpha_s = choice.alpha_net_s,
+             .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
   };
 
   return coll_floor_s(&exchange->call, size_B, &cost);

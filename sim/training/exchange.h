@@ -48,7 +48,8 @@ ExchangePhase exchange_phase(const Exchange *exchange, const LibraryChoice *choi
 double exchange_tier_capacity_Bps(const Exchange *exchange, guint tier);
 guint exchange_tier_n_links(const Exchange *exchange, guint tier);
 
-/** Least time of any all-reduce of @p size_B bytes on this cluster [s]. */
+/** Least time of any algorithm for @p size_B bytes on this cluster, with messages as quick
+ *  as those of the protocol that the library chooses [s]. */
 double exchange_floor_s(const Exchange *exchange, double size_B);
 
 /** What bounds a message: the name of a tier, or "latency". Borrowed. */
