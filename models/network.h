@@ -14,10 +14,14 @@ typedef struct {
   guint n_nodes;
   guint nics_per_node;
   double nic_Bps; /**< what the transport leaves of one NIC [B/s] */
+  double goodput; /**< the same of any nominal rate, 0..1 */
 } NetworkPorts;
 
 struct NetworkOps {
   ModuleInfo info;
+
+  /** False with SIM_ERROR_VALUE if build() would fail. May be NULL: it never does. */
+  bool (*check)(const void *params, const NetworkPorts *ports, GError **error);
 
   /** Append the network's links to @p links (GArray of Link); the first gets number
    *  @p links->len at entry. Transfer: returns private state, freed with free(); NULL with
@@ -39,3 +43,6 @@ extern const ModuleInfo *const network_table[];
 extern const NetworkOps network_switch;
 extern const NetworkOps network_leaf_spine;
 extern const NetworkOps network_rail_optimised;
+extern const NetworkOps network_fat_tree;
+extern const NetworkOps network_torus;
+extern const NetworkOps network_dragonfly;

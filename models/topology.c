@@ -12,6 +12,10 @@ const char *const topology_tier_names[] = {
   [TIER_HOST] = "host",
   [TIER_NIC] = "nic",
   [TIER_LEAF_UPLINK] = "leaf_uplink",
+  [TIER_CORE_UPLINK] = "core_uplink",
+  [TIER_TORUS] = "torus",
+  [TIER_LOCAL_LINK] = "local_link",
+  [TIER_GLOBAL_LINK] = "global_link",
   [TIER_N] = NULL,
 };
 
@@ -89,6 +93,7 @@ static bool draw_network(Topology *topology, const ClusterSpec *cluster, GError 
     .n_nodes = cluster->n_nodes,
     .nics_per_node = cluster->node.n_nics,
     .nic_Bps = cluster->node.nic_rate_Bps * effect.goodput,
+    .goodput = effect.goodput,
   };
   const Link cable = {
     .tier = TIER_NIC,

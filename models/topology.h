@@ -17,10 +17,14 @@ typedef enum {
   TIER_HOST,        /**< between CPU sockets, or through host memory */
   TIER_NIC,         /**< cable between a NIC and its first switch */
   TIER_LEAF_UPLINK, /**< between leaf (or rail) and spine switches */
+  TIER_CORE_UPLINK, /**< between the spines of a pod and the core switches */
+  TIER_TORUS,       /**< between neighbours of a torus */
+  TIER_LOCAL_LINK,  /**< between routers of one group of a dragonfly */
+  TIER_GLOBAL_LINK, /**< between groups of a dragonfly */
   TIER_N
 } Tier;
 
-/** "nvlink", "pcie", "host", "nic", "leaf_uplink"; NULL-terminated. */
+/** "nvlink", "pcie", "host", "nic", "leaf_uplink", ...; NULL-terminated. */
 extern const char *const topology_tier_names[];
 
 typedef struct Topology Topology;

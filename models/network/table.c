@@ -5,5 +5,8 @@ const ModuleInfo *const network_table[] = {
   &network_switch.info,
   &network_leaf_spine.info,
   &network_rail_optimised.info,
+  &network_fat_tree.info,
+  &network_torus.info,
+  &network_dragonfly.info,
   NULL,
 };

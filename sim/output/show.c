@@ -93,6 +93,10 @@ const char *show_tier(const char *name)
     [TIER_HOST] = "links between the CPU sockets",
     [TIER_NIC] = "NICs",
     [TIER_LEAF_UPLINK] = "leaf uplinks",
+    [TIER_CORE_UPLINK] = "core uplinks",
+    [TIER_TORUS] = "torus links",
+    [TIER_LOCAL_LINK] = "links inside the groups",
+    [TIER_GLOBAL_LINK] = "links between the groups",
   };
   const guint tier = tier_of(name);
 
