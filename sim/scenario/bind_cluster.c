@@ -120,17 +120,40 @@ static void bind_nic(Binder *binder, const Section *cluster, const Section *node
   effective_close(binder->effective);
 }
 
-static void bind_network(Binder *binder, const Section *cluster, ClusterSpec *spec)
+static Section bind_network(Binder *binder, const Section *cluster, ClusterSpec *spec,
+                            char **path)
 {
-  g_autofree char *path = NULL;
-  const Section section = named_section(binder, cluster, "network", "network", &path);
+  const Section section = named_section(binder, cluster, "network", "network", path);
 
   if (section.object == NULL && bind_member(cluster, "network") != NULL)
-    return;
+    return section;
   effective_open(binder->effective, "network");
   spec->network = (const NetworkOps *)bind_module(binder, &section, &network_choice,
                                                   &spec->network_params);
   effective_close(binder->effective);
+  return section;
+}
+
+/* Does the network hold the nodes? */
+static void check_network(const Binder *binder, const Section *section,
+                          const ClusterSpec *cluster)
+{
+  g_autoptr(GError) error = NULL;
+
+  if (problems_count(binder->problems) > 0 || cluster->n_nodes == 1 ||
+      cluster->network->check == NULL)
+    return;
+  const NodeSpec *node = &cluster->node;
+  const TransportEffect effect =
+    cluster->transport->apply(cluster->transport_params, node->nic_rate_Bps);
+  const NetworkPorts ports = {
+    .n_nodes = cluster->n_nodes,
+    .nics_per_node = node->n_nics,
+    .nic_Bps = node->nic_rate_Bps * effect.goodput,
+    .goodput = effect.goodput,
+  };
+  if (!cluster->network->check(cluster->network_params, &ports, &error))
+    bind_blame(binder, section, "", NULL, error->message);
 }
 
 static void bind_transport(Binder *binder, const Section *cluster, ClusterSpec *spec)
@@ -179,7 +202,7 @@ static void check_size(const Binder *binder, const Section *cluster,
 
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
 {
-  g_autofree char *path = NULL, *node_path = NULL;
+  g_autofree char *path = NULL, *node_path = NULL, *network_path = NULL;
   const Section section = bind_section(binder, root, "cluster", NULL, &path);
 
   if (section.object == NULL) {
@@ -192,10 +215,11 @@ void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
   bind_params(binder, &section, cluster_params, cluster);
   const Section node = bind_node(binder, &section, &cluster->node, &node_path);
   bind_nic(binder, &section, &node, &cluster->node);
-  bind_network(binder, &section, cluster);
+  const Section network = bind_network(binder, &section, cluster, &network_path);
   bind_transport(binder, &section, cluster);
   bind_check_keys(binder, &section, cluster_params, cluster_parts);
   effective_close(binder->effective);
   check_size(binder, &section, cluster);
   check_fabric(binder, &node, &cluster->node);
+  check_network(binder, &network, cluster);
 }
