@@ -2,8 +2,7 @@
 
 void unit_init(Unit *unit)
 {
-  unit->gradients = g_array_new(FALSE, FALSE, sizeof(guint32));
-  unit->size_B = 0;
+  *unit = (Unit){ .gradients = g_array_new(FALSE, FALSE, sizeof(guint32)), .n_parts = 1 };
 }
 
 void unit_clear(Unit *unit)

@@ -6,10 +6,12 @@
 
 #include "models/workload.h"
 
-/** Gradients that travel as one message. */
+/** Gradients that travel as one message, or one piece of a single gradient. */
 typedef struct {
   GArray *gradients; /**< of guint32: indices into the workload's gradients; owned */
   double size_B;
+  double priority; /**< the smallest first, where a resource minds (Resource.by_priority) */
+  guint n_parts;   /**< the unit is one of so many pieces of its only gradient; 1: whole */
 } Unit;
 
 void unit_init(Unit *unit);

@@ -20,6 +20,11 @@ guint pipeline_add_resource(Pipeline *pipeline, const char *name, guint concurre
   return pipeline->resources->len - 1;
 }
 
+Resource *pipeline_resource(Pipeline *pipeline, guint index)
+{
+  return &g_array_index(pipeline->resources, Resource, index);
+}
+
 void pipeline_add_stage(Pipeline *pipeline, const Stage *stage)
 {
   if (pipeline->stages == NULL)

@@ -30,10 +30,14 @@ typedef struct {
  */
 double stage_wait_s(const Stage *stage, guint n_tensors, double size_B);
 
-/** A queue, first come first served. */
+/** A queue: first come first served, or by the priority of the units. */
 typedef struct {
-  const char *name;  /**< "nccl stream" */
-  guint concurrency; /**< units it serves at once, >= 1 */
+  const char *name;   /**< "nccl stream" */
+  guint concurrency;  /**< units it serves at once, >= 1 */
+  bool by_priority;   /**< the smallest Unit.priority first; among equals the first come */
+  double credit_B;    /**< units it has taken and that have not yet left stage
+                           @ref credit_stage may hold so much, and one unit more; 0: any */
+  guint credit_stage; /**< index of a stage; beyond the last: until synchronised */
 } Resource;
 
 typedef struct {
@@ -51,7 +55,9 @@ typedef struct {
   const ScheduleOps *schedule;
   void *schedule_state; /**< owned; freed with schedule->free() */
   Pipeline pipeline;
-  double communication_B; /**< buffers on one GPU [B] */
+  double communication_B;  /**< buffers on one GPU [B] */
+  bool crosses_iterations; /**< a layer's next forward waits for its own gradients only;
+                                false: for all, after every backward */
 } Composition;
 
 typedef struct {
@@ -66,8 +72,10 @@ extern const StrategyOps strategy_wait_free;
 extern const StrategyOps strategy_horovod;
 extern const StrategyOps strategy_ddp;
 
-/** Append to an empty or growing pipeline; returns the number of the resource. */
+/** Append to an empty or growing pipeline; returns the number of the resource, which is
+ *  first come first served and without credit until pipeline_resource() says otherwise. */
 guint pipeline_add_resource(Pipeline *pipeline, const char *name, guint concurrency);
+Resource *pipeline_resource(Pipeline *pipeline, guint index);
 void pipeline_add_stage(Pipeline *pipeline, const Stage *stage);
 
 /** Seconds per byte of a copy inside the GPU's memory, which reads and writes it [s/B]. */

@@ -14,13 +14,18 @@
 /** A unit on its way through the pipeline. */
 typedef struct {
   Unit unit;
-  guint stage; /**< the next one */
+  guint stage;       /**< the next one */
+  guint64 number;    /**< in order of dispatch */
+  guint held_credit; /**< bit r: it holds credit of resource r */
 } Item;
 
 /** A resource's queue. */
 typedef struct {
-  GQueue items;          /**< of Item; NULL: closing time */
-  EngineSignal *arrived; /**< raised once per entry */
+  GQueue items;          /**< of Item */
+  EngineSignal *changed; /**< raised for a server that waits */
+  guint n_waiting;       /**< servers that wait */
+  double credit_B;       /**< left; HUGE_VAL without limit */
+  bool closing;
 } Lane;
 
 typedef struct {
@@ -32,12 +37,19 @@ typedef struct {
   Timeline timeline;
   Rng *jitter;
 
-  Lane *lanes;        /**< of each resource */
+  Lane *lanes; /**< of each resource */
+  guint64 n_dispatched;
   EngineSignal *wake; /**< for the dispatcher */
   bool dispatcher_waits, closing;
-  guint n_pending; /**< gradients of this iteration not yet synchronised */
-  EngineSignal *synchronised;
-  double *ready_s; /**< of each gradient, this iteration */
+
+  /* Of the iteration whose gradients travel. */
+  guint n_pending;         /**< gradients not yet synchronised */
+  guint *parts_done;       /**< of each gradient: pieces that have arrived */
+  guint *pending_of_layer; /**< gradients of each layer not yet synchronised */
+  double *ready_s;         /**< of each gradient */
+  double *optimizer_of_layer_s;
+  bool worker_waits;
+  EngineSignal *synchronised; /**< raised when a gradient is and the worker waits */
 
   double measured_from_s, measured_to_s; /**< end of warm-up, end of the last iteration */
   double last_from_s;                    /**< begin of the last iteration */

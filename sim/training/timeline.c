@@ -16,6 +16,19 @@ void timeline_clear(Timeline *timeline)
   g_clear_pointer(&timeline->latencies_s, g_array_unref);
 }
 
+void timeline_begin(Timeline *timeline, double now_s)
+{
+  timeline->measuring = true;
+  timeline->busy_since_s = now_s;
+}
+
+void timeline_end(Timeline *timeline, double now_s)
+{
+  if (timeline->n_in_flight > 0)
+    timeline->busy_s += now_s - timeline->busy_since_s;
+  timeline->measuring = false;
+}
+
 void timeline_depart(Timeline *timeline, double now_s)
 {
   if (timeline->n_in_flight++ == 0)

@@ -28,6 +28,10 @@ typedef struct {
 void timeline_init(Timeline *timeline, bool traced, guint n_stages, Result *result);
 void timeline_clear(Timeline *timeline);
 
+/** The measured time begins, and ends; messages may be on the wire. */
+void timeline_begin(Timeline *timeline, double now_s);
+void timeline_end(Timeline *timeline, double now_s);
+
 /** A message begins or ends its time on the wire. */
 void timeline_depart(Timeline *timeline, double now_s);
 void timeline_arrive(Timeline *timeline, double now_s);

@@ -153,6 +153,9 @@ static void job_clear(Job *job)
   g_clear_pointer(&job->wake, engine_signal_free);
   g_clear_pointer(&job->synchronised, engine_signal_free);
   g_clear_pointer(&job->ready_s, g_free);
+  g_clear_pointer(&job->parts_done, g_free);
+  g_clear_pointer(&job->pending_of_layer, g_free);
+  g_clear_pointer(&job->optimizer_of_layer_s, g_free);
   timeline_clear(&job->timeline);
 }
 

@@ -18,25 +18,37 @@ static double slowest_factor(Job *job)
   return exp(sigma * z - sigma * sigma / 2);
 }
 
-/* Times that only the picture shows: they are known without simulating. */
-static void trace_layers(const Job *job, double forward_from_s, double factor)
+static void trace_layer(const Job *job, const char *pass, const LayerTime *layer,
+                        double from_s, double took_s)
 {
-  if (!job->timeline.traced || !job->timeline.measuring)
+  if (!job->timeline.traced || !job->timeline.measuring || !(took_s > 0))
     return;
+  g_autofree char *name = g_strdup_printf("%s %s", pass, layer->name);
+  result_add_span(job->timeline.result, TRACK_COMPUTE, name, from_s, from_s + took_s);
+}
 
-  const GArray *layers = job->workload->layer_times;
-  double at_s = forward_from_s;
-  for (guint pass = 0; pass < 2; pass++)
-    for (guint i = 0; i < layers->len; i++) {
-      const LayerTime *layer =
-        &g_array_index(layers, LayerTime, pass == 0 ? i : layers->len - 1 - i);
-      const double took_s = factor * (pass == 0 ? layer->forward_s : layer->backward_s);
-      g_autofree char *name =
-        g_strdup_printf("%s %s", pass == 0 ? "forward" : "backward", layer->name);
-      if (took_s > 0)
-        result_add_span(job->timeline.result, TRACK_COMPUTE, name, at_s, at_s + took_s);
-      at_s += took_s;
-    }
+static const LayerTime *layer_at(const Job *job, guint index)
+{
+  return &g_array_index(job->workload->layer_times, LayerTime, index);
+}
+
+/* Layers that follow one another are known without simulating each. */
+static void trace_forward(const Job *job, double from_s, double factor)
+{
+  for (guint l = 0; l < job->workload->layer_times->len; l++) {
+    const double took_s = factor * layer_at(job, l)->forward_s;
+    trace_layer(job, "forward", layer_at(job, l), from_s, took_s);
+    from_s += took_s;
+  }
+}
+
+static void trace_backward(const Job *job, double from_s, double factor)
+{
+  for (guint l = job->workload->layer_times->len; l-- > 0;) {
+    const double took_s = factor * layer_at(job, l)->backward_s;
+    trace_layer(job, "backward", layer_at(job, l), from_s, took_s);
+    from_s += took_s;
+  }
 }
 
 static void wake_dispatcher(Job *job)
@@ -45,6 +57,18 @@ static void wake_dispatcher(Job *job)
     return;
   job->dispatcher_waits = false;
   engine_signal_raise(job->wake);
+}
+
+/* Gradients of the iteration that begins its backward: none has travelled. */
+static void expect_gradients(Job *job)
+{
+  const guint n = workload_n_gradients(job->workload);
+
+  job->n_pending = n;
+  for (guint i = 0; i < n; i++) {
+    job->parts_done[i] = 0;
+    job->pending_of_layer[workload_gradient(job->workload, i)->layer]++;
+  }
 }
 
 /* Report gradients to the schedule as backward, @p factor slower than usual, reaches
@@ -68,34 +92,71 @@ static void produce_gradients(Job *job, double backward_from_s, double factor)
   wake_dispatcher(job);
 }
 
+/* Wait until @p pending, a count of gradients, is zero. */
+static void await(Job *job, const guint *pending)
+{
+  while (*pending > 0) {
+    job->worker_waits = true;
+    engine_signal_wait(job->synchronised);
+  }
+}
+
 static void sleep_until(Job *job, double time_s)
 {
   engine_sleep(job->engine, time_s - engine_now_s(job->engine));
 }
 
+static void trace_optimizer(const Job *job, double from_s)
+{
+  if (job->timeline.traced && job->timeline.measuring && job->workload->optimizer_s > 0)
+    result_add_span(job->timeline.result, TRACK_COMPUTE, "optimizer", from_s,
+                    engine_now_s(job->engine));
+}
+
+/* Layer by layer: each waits for its own gradients of the iteration before, takes its
+ * optimizer step in proportion to its parameters, and computes. */
+static void forward_by_layer(Job *job, double factor)
+{
+  for (guint l = 0; l < job->workload->layer_times->len; l++) {
+    const double took_s =
+      factor * (job->optimizer_of_layer_s[l] + layer_at(job, l)->forward_s);
+    await(job, &job->pending_of_layer[l]);
+    const double from_s = engine_now_s(job->engine);
+    engine_sleep(job->engine, took_s);
+    trace_layer(job, "forward", layer_at(job, l), from_s, took_s);
+  }
+}
+
+/* One iteration; it ends when the next forward may begin. */
 static void iterate(Job *job, guint iteration, bool exchanges)
 {
   const Workload *workload = job->workload;
+  const bool crosses = exchanges && job->composition->crosses_iterations;
   const double factor = slowest_factor(job), from_s = engine_now_s(job->engine);
-  const double backward_from_s = from_s + factor * workload->forward_s;
 
-  trace_layers(job, from_s, factor);
-  sleep_until(job, backward_from_s);
+  if (crosses) {
+    forward_by_layer(job, factor);
+  } else {
+    sleep_until(job, from_s + factor * workload->forward_s);
+    trace_forward(job, from_s, factor);
+  }
+  const double backward_from_s = engine_now_s(job->engine);
+  trace_backward(job, backward_from_s, factor);
   if (exchanges) {
-    job->n_pending = workload_n_gradients(workload);
+    expect_gradients(job);
     job->composition->schedule->begin(job->composition->schedule_state, iteration,
-                                      engine_now_s(job->engine));
+                                      backward_from_s);
     produce_gradients(job, backward_from_s, factor);
   }
   sleep_until(job, backward_from_s + factor * workload->backward_s);
-  if (exchanges)
-    engine_signal_wait(job->synchronised);
-
+  if (crosses) {
+    await(job, &job->pending_of_layer[0]);
+    return;
+  }
+  await(job, &job->n_pending);
   const double step_from_s = engine_now_s(job->engine);
   engine_sleep(job->engine, factor * workload->optimizer_s);
-  if (job->timeline.traced && job->timeline.measuring && workload->optimizer_s > 0)
-    result_add_span(job->timeline.result, TRACK_COMPUTE, "optimizer", step_from_s,
-                    engine_now_s(job->engine));
+  trace_optimizer(job, step_from_s);
 }
 
 static void dispatch(void *data)
@@ -127,29 +188,53 @@ static void dispatch(void *data)
   unit_clear(&unit);
 }
 
+/* The optimizer's time, by parameters. */
+static double *optimizer_of_layers(const Workload *workload)
+{
+  double *of_layer_s = g_new0(double, workload->layer_times->len + 1);
+
+  for (guint i = 0; i < workload_n_gradients(workload); i++) {
+    const Gradient *gradient = workload_gradient(workload, i);
+    of_layer_s[gradient->layer] +=
+      workload->optimizer_s * gradient->size_B / workload->gradient_B;
+  }
+  return of_layer_s;
+}
+
+static void run_iterations(Job *job, bool exchanges)
+{
+  const RunSpec *run = &job->setup->run;
+
+  for (guint i = 0; i < run->warmup + run->iterations; i++) {
+    job->last_from_s = engine_now_s(job->engine);
+    if (i == run->warmup) {
+      job->measured_from_s = job->last_from_s;
+      timeline_begin(&job->timeline, job->last_from_s);
+    }
+    iterate(job, i, exchanges);
+  }
+  job->measured_to_s = engine_now_s(job->engine);
+  timeline_end(&job->timeline, job->measured_to_s);
+  await(job, &job->n_pending);
+}
+
 void job_run(void *data)
 {
   Job *job = data;
-  const RunSpec *run = &job->setup->run;
-  const bool exchanges = topology_n_gpus(exchange_topology(job->exchange)) > 1 &&
-                         workload_n_gradients(job->workload) > 0;
+  const guint n = workload_n_gradients(job->workload);
+  const bool exchanges = topology_n_gpus(exchange_topology(job->exchange)) > 1 && n > 0;
 
   job->wake = engine_signal_new(job->engine);
   job->synchronised = engine_signal_new(job->engine);
-  job->ready_s = g_new0(double, workload_n_gradients(job->workload) + 1);
+  job->ready_s = g_new0(double, n + 1);
+  job->parts_done = g_new0(guint, n + 1);
+  job->pending_of_layer = g_new0(guint, job->workload->layer_times->len + 1);
+  job->optimizer_of_layer_s = optimizer_of_layers(job->workload);
   if (exchanges) {
     job_open_pipeline(job);
     engine_spawn(job->engine, "dispatcher", dispatch, job);
   }
-  for (guint i = 0; i < run->warmup + run->iterations; i++) {
-    if (i == run->warmup) {
-      job->timeline.measuring = true;
-      job->measured_from_s = engine_now_s(job->engine);
-    }
-    job->last_from_s = engine_now_s(job->engine);
-    iterate(job, i, exchanges);
-  }
-  job->measured_to_s = engine_now_s(job->engine);
+  run_iterations(job, exchanges);
   job->closing = true;
   wake_dispatcher(job);
   if (exchanges)

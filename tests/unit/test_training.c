@@ -84,8 +84,11 @@ static GString *forecast_bytes(const char *text, bool fold, guint replica)
 
 static Result *forecast_with(const char *text, bool fold)
 {
+  g_autoptr(GError) error = NULL;
   GString *bytes = forecast_bytes(text, fold, 0);
-  g_autoptr(GPtrArray) results = result_read_json(bytes->str, bytes->len, NULL);
+  g_autoptr(GPtrArray) results = result_read_json(bytes->str, bytes->len, &error);
+  if (results == NULL)
+    fprintf(stderr, "%s\n", error->message);
   CU_ASSERT_PTR_NOT_NULL_FATAL(results);
   g_string_free(bytes, TRUE);
   return g_ptr_array_steal_index(results, 0);
