@@ -8,40 +8,56 @@
  */
 #pragma once
 
+#include "models/group.h"
 #include "models/plan.h"
-#include "models/topology.h"
 #include "sim/base/registry.h"
 
+/**
+ * The operations, as MPI and nccl-tests know them, n ranks, a message of S bytes, rank 0
+ * the root. Chunk c of a plan's n_chunks is all_reduce, broadcast, reduce   a part of the
+ * buffer that all ranks have reduce_scatter, all_gather      such a part; summed at, or
+ * known to, rank c mod n all_to_all                      what rank c / n has for rank c mod
+ * n, S / n bytes send_recv                       the S bytes of rank c for rank c + 1
+ */
 typedef enum {
   COLL_ALL_REDUCE = 1 << 0,
   COLL_REDUCE_SCATTER = 1 << 1,
   COLL_ALL_GATHER = 1 << 2,
+  COLL_BROADCAST = 1 << 3,
+  COLL_REDUCE = 1 << 4,
+  COLL_ALL_TO_ALL = 1 << 5,
+  COLL_SEND_RECV = 1 << 6,
 } CollKind;
 
-/** "all_reduce", "reduce_scatter", ... Borrowed. */
+/** "all_reduce", ...: the name of kind 1 << i is number i; NULL-terminated. */
+extern const char *const coll_kind_names[];
+/** Borrowed. */
 const char *coll_kind_name(CollKind kind);
 /** @return false with SIM_ERROR_USAGE and a suggestion if @p name names none */
 bool coll_kind_find(const char *name, CollKind *kind, GError **error);
 
-/** Ranks that communicate together, as nodes x ranks per node: rank = node * local + l.
- *  Rank r sits on GPU gpus[r]; ranks of one node are neighbours in @ref gpus. */
-typedef struct {
-  guint n_nodes;
-  guint ranks_per_node;
-  const guint *gpus; /**< n_nodes * ranks_per_node GPU numbers; borrowed */
-} Group;
-
 typedef struct {
   CollKind kind;
-  Group group;
-  guint n_rails; /**< NICs of a node that share the message, >= 1 */
+  const Group *group; /**< borrowed */
+  guint n_rails;      /**< NICs of a node that share the message, >= 1 */
+  double chunk_B;     /**< what a pipelined algorithm sends at once, of the whole message,
+                           all its channels together; 0: COLL_CHUNK_B [B] */
+  guint n_servers;    /**< of push and pull; 0: every rank serves */
 } CollCall;
+
+/** Buffer of a connection of NCCL's Simple protocol over its steps: 4 MiB / 8.
+ *  NCCL 2.30.7, NCCL_BUFFSIZE and NCCL_STEPS [B] */
+#define COLL_CHUNK_B (512 * 1024.0)
+
+/** How many chunks of at most @p chunk_B bytes (0: COLL_CHUNK_B) the message is cut into:
+ *  at least 1, at most COLL_MAX_CHUNKS; and what one of them has. */
+guint coll_n_chunks(double size_B, double chunk_B);
+double coll_chunk_B(double size_B, double chunk_B);
+#define COLL_MAX_CHUNKS (1u << 20)
 
 /**
  * One phase of a collective: flows that run together, and the messages that wait for one
- * another on its critical path. Its time alone is
- *     n_local_hops * alpha_local + n_net_hops * alpha_net + path_latency_s + flow set time
- * where the alphas belong to the library's protocol.
+ * another on its critical path. See coll_phase_idle_s() for its time.
  */
 typedef struct {
   const char *name; /**< "ring", "reduce_scatter", ... */
@@ -51,7 +67,32 @@ typedef struct {
   double path_latency_s; /**< of the links along those hops [s] */
   double bound_s_per_B;  /**< flow_set_bound_s_per_B() of the set, as the links were when
                               the phase was made */
+  double fill_s_per_B; /**< a pipeline fills: seconds that the first chunk needs to the end
+                            of the longest way, beyond its part of the flow set time, per
+                            byte of chunk; 0 if nothing is pipelined */
+  double rank_share;   /**< bytes that the busiest rank sends per byte of the message */
 } CollPhase;
+
+/** What a library and its protocol make of a phase. */
+typedef struct {
+  double alpha_local_s; /**< per hop inside a node [s] */
+  double alpha_net_s;   /**< per hop between nodes [s] */
+  double wire_factor;   /**< bytes on the wire per byte of message, >= 1 */
+  double chunk_B;       /**< as in CollCall [B] */
+  double rank_Bps;      /**< what the channels of one rank send at most, without the wire
+                             factor; 0: no limit [B/s] */
+} CollTerms;
+
+/** From the begin of the phase until its flows run at full rate: hops, links, fill [s]. */
+double coll_phase_wait_s(const CollPhase *phase, const CollTerms *terms, double size_B);
+
+/** The channels of the busiest rank need this long for their bytes, whatever the links
+ *  do; 0 without a limit. The flow set time is no less [s]. */
+double coll_phase_least_s(const CollPhase *phase, const CollTerms *terms, double size_B);
+
+/** Time of the phase on idle links [s]:
+ *     coll_phase_wait_s() + max(flow set time, coll_phase_least_s()) */
+double coll_phase_idle_s(const CollPhase *phase, const CollTerms *terms, double size_B);
 
 /** Closed-form cost of the two kinds of hop. */
 typedef struct {
@@ -62,16 +103,18 @@ typedef struct {
 typedef struct {
   ModuleInfo info;
   guint kinds; /**< OR of the CollKind it can plan */
-  bool exact;  /**< ideal_s is the critical path of plan on idle, identical links */
+  bool exact;  /**< ideal_s is the plan's critical path where nodes hold equally many ranks
+                    and links are idle and alike; else it comes near, see the tests */
+  bool fans;   /**< ranks send to many at once, so the floor's latency is not theirs */
 
   /** Append the messages of one call of @p size_B bytes. Required. */
   void (*plan)(const CollCall *call, double size_B, Plan *plan);
 
-  /** The chunks @ref plan cuts the buffer into. Reduce-scatter leaves chunk c summed at
-   *  rank c modulo the number of ranks, where all-gather takes it from. Required. */
-  guint (*n_chunks)(const CollCall *call);
+  /** The chunks @ref plan cuts the buffer into, all of one size. Required. */
+  guint (*n_chunks)(const CollCall *call, double size_B);
 
-  /** Append the phases (CollPhase) for any group size in O(ranks). Required. */
+  /** Append the phases (CollPhase) for any group size in O(ranks), all-to-all in
+   *  O(ranks^2). Does not look at chunk_B. Required. */
   void (*phases)(const CollCall *call, const Topology *topology, GArray *phases);
 
   /** Closed form on idle links [s]. Required. */
@@ -89,9 +132,9 @@ GArray *coll_phases_new(void);
 
 /**
  * No algorithm without reducing switches can be faster, whatever it does [s]. The largest
- * of: n parties send (n-1) times the message in all to sum it and (n-1) times to spread it,
- * through all ports, or all NICs, of the cluster at once, and the last byte takes one hop;
- * knowledge of one rank reaches at most twice as many with every message sent, so log2(n)
- * messages of one port follow one another.
+ * of: what n parties must send in all, through all ports, or all NICs, of the cluster at
+ * once, plus one hop for the last byte; what one rank must receive through its own; and,
+ * where all ranks must hear of all, log2(n) messages of one port after one another, since
+ * knowledge of one rank reaches at most twice as many with every message sent.
  */
 double coll_floor_s(const CollCall *call, double size_B, const CollCost *cost);

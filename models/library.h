@@ -11,15 +11,14 @@ typedef struct {
   const CollOps *collective;
   const char *protocol; /**< "simple", "ll", ...; "" where there is only one */
   double launch_s;      /**< once per collective [s] */
-  double alpha_local_s; /**< per hop inside a node [s] */
-  double alpha_net_s;   /**< per hop between nodes [s] */
-  double wire_factor;   /**< bytes on the wire per byte of message, >= 1 */
+  CollTerms terms;      /**< of its phases */
 } LibraryChoice;
 
 /** What it decides from. */
 typedef struct {
   CollKind kind;
-  guint n_nodes, ranks_per_node;
+  guint n_nodes;
+  guint ranks_per_node;     /**< of the node with the most */
   bool nvlink;              /**< GPUs of a node speak NVLink, not PCIe */
   bool gpu_direct;          /**< NICs read and write GPU memory */
   double message_latency_s; /**< the transport's, per inter-node message [s] */

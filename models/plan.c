@@ -1,8 +1,15 @@
 #include "models/plan.h"
 
+/* Which entries of Plan.more a step waits for besides PlanStep.after. */
+typedef struct {
+  guint first, n;
+} More;
+
 struct Plan {
   guint n_ranks, n_chunks;
-  GArray *steps; /* of PlanStep, in id order */
+  GArray *steps;  /* of PlanStep, in id order */
+  GArray *ranges; /* of More, of each step */
+  GArray *more;   /* of guint: ids */
 };
 
 Plan *plan_new(guint n_ranks, guint n_chunks)
@@ -11,6 +18,8 @@ Plan *plan_new(guint n_ranks, guint n_chunks)
   plan->n_ranks = n_ranks;
   plan->n_chunks = n_chunks;
   plan->steps = g_array_new(FALSE, FALSE, sizeof(PlanStep));
+  plan->ranges = g_array_new(FALSE, TRUE, sizeof(More));
+  plan->more = g_array_new(FALSE, FALSE, sizeof(guint));
   return plan;
 }
 
@@ -19,6 +28,8 @@ void plan_free(Plan *plan)
   if (plan == NULL)
     return;
   g_array_unref(plan->steps);
+  g_array_unref(plan->ranges);
+  g_array_unref(plan->more);
   g_free(plan);
 }
 
@@ -29,7 +40,36 @@ guint plan_add(Plan *plan, PlanStep step)
   g_return_val_if_fail(step.after == PLAN_START || step.after < plan->steps->len,
                        PLAN_START);
   g_array_append_val(plan->steps, step);
+  g_array_set_size(plan->ranges, plan->steps->len);
   return plan->steps->len - 1;
+}
+
+static More *more_of(const Plan *plan, guint id)
+{
+  return &g_array_index(plan->ranges, More, id);
+}
+
+void plan_also_after(Plan *plan, guint dep)
+{
+  if (dep == PLAN_START)
+    return;
+  g_return_if_fail(plan->steps->len > 0 && dep < plan->steps->len - 1);
+
+  More *more = more_of(plan, plan->steps->len - 1);
+  if (more->n == 0)
+    more->first = plan->more->len;
+  g_return_if_fail(more->first + more->n == plan->more->len);
+  g_array_append_val(plan->more, dep);
+  more->n++;
+}
+
+void plan_also_after_same(Plan *plan, guint id)
+{
+  g_return_if_fail(plan->steps->len > 0 && id < plan->steps->len - 1);
+
+  More *more = more_of(plan, plan->steps->len - 1);
+  g_return_if_fail(more->n == 0);
+  *more = *more_of(plan, id);
 }
 
 guint plan_n_ranks(const Plan *plan)
@@ -52,23 +92,18 @@ const PlanStep *plan_step(const Plan *plan, guint id)
   return &g_array_index(plan->steps, PlanStep, id);
 }
 
-double plan_critical_path_s(const Plan *plan,
-                            const LinkCost *(*cost_of)(guint src, guint dst, void *data),
-                            void *data)
+guint plan_n_after(const Plan *plan, guint id)
 {
-  g_autofree double *arrival_s = g_new0(double, plan->steps->len);
-  g_autofree double *link_free_s = g_new0(double, plan->n_ranks);
-  double finish_s = 0;
+  return (plan_step(plan, id)->after != PLAN_START) + more_of(plan, id)->n;
+}
 
-  for (guint id = 0; id < plan->steps->len; id++) {
-    const PlanStep *step = plan_step(plan, id);
-    const LinkCost *cost = cost_of(step->src, step->dst, data);
-    const double ready_s = step->after == PLAN_START ? 0 : arrival_s[step->after];
-    const double start_s = MAX(ready_s, link_free_s[step->src]);
+guint plan_after(const Plan *plan, guint id, guint index)
+{
+  const guint first = plan_step(plan, id)->after;
 
-    link_free_s[step->src] = start_s + step->size_B / cost->bandwidth_Bps;
-    arrival_s[id] = link_free_s[step->src] + cost->alpha_s;
-    finish_s = MAX(finish_s, arrival_s[id]);
-  }
-  return finish_s;
+  g_return_val_if_fail(index < plan_n_after(plan, id), PLAN_START);
+  if (first != PLAN_START && index == 0)
+    return first;
+  return g_array_index(plan->more, guint,
+                       more_of(plan, id)->first + index - (first != PLAN_START));
 }

@@ -10,135 +10,101 @@
  * Phases follow one another; nothing is pipelined across them.
  * Source: Horovod's NCCLTorusAllreduce (horovod 0.28.1, ops/nccl_operations.cc).
  */
-#include "models/collective/rings.h"
+#include "models/collective/grid.h"
 
-static guint hierarchical_n_chunks(const CollCall *call)
+static Grid grid_of(const CollCall *call)
 {
-  return call->group.n_nodes * call->group.ranks_per_node;
+  return (Grid){ call->group->n_nodes, call->group->first_rank,
+                 group_max_local(call->group) };
 }
 
-/* Rounds of several rings at once. */
-static void plan_pass(const PlanRing *rings, guint n_rings, bool reduce, Plan *plan)
+static guint hierarchical_n_chunks(const CollCall *call, double size_B G_GNUC_UNUSED)
 {
-  for (guint round = 0; round + 1 < rings[0].n; round++)
-    for (guint i = 0; i < n_rings; i++)
-      rings_plan_round(&rings[i], round, reduce, plan);
+  const Grid grid = grid_of(call);
+  return grid_n_chunks(&grid);
 }
 
-/* Rank (node, l) owns chunk l N + node in the end; the block of all chunks l N.. is its
- * node's part for the ring between the nodes. */
 static void hierarchical_plan(const CollCall *call, double size_B, Plan *plan)
 {
-  const guint n_nodes = call->group.n_nodes, g = call->group.ranks_per_node;
-  const guint n = n_nodes * g;
-  g_autofree guint *by_node = g_new(guint, n);  /* ranks, node after node */
-  g_autofree guint *by_local = g_new(guint, n); /* ranks, place after place */
-  g_autofree guint *blocks = g_new(guint, g);
-  g_autofree guint *chunks = g_new(guint, n);
-  g_autofree guint *arrived = g_new(guint, n);
-  g_autofree PlanRing *inside = g_new(PlanRing, n_nodes);
-  g_autofree PlanRing *between = g_new(PlanRing, g);
-
-  for (guint i = 0; i < n; i++) {
-    by_node[i] = i;
-    by_local[i] = i % n_nodes * g + i / n_nodes;
-    chunks[i] = i;
-    arrived[i] = PLAN_START;
-  }
-  for (guint l = 0; l < g; l++)
-    blocks[l] = l * n_nodes;
-  for (guint node = 0; node < n_nodes; node++)
-    inside[node] =
-      (PlanRing){ g, &by_node[(gsize)node * g], blocks, n_nodes, size_B / g, arrived };
-  for (guint l = 0; l < g; l++)
-    between[l] = (PlanRing){
-      n_nodes, &by_local[(gsize)l * n_nodes], &chunks[(gsize)l * n_nodes], 1, size_B / n,
-      arrived
-    };
-
-  plan_pass(inside, n_nodes, true, plan);
-  plan_pass(between, g, true, plan);
-  plan_pass(between, g, false, plan);
-  plan_pass(inside, n_nodes, false, plan);
+  const Grid grid = grid_of(call);
+  grid_plan(&grid, size_B, plan);
 }
 
 /* The ring of every node, in all ring orders of the fabric. */
 static void add_inside(const CollCall *call, const Topology *topology, CollKind kind,
                        const char *name, GArray *phases)
 {
-  const guint g = call->group.ranks_per_node;
+  const Grid grid = grid_of(call);
   g_autoptr(Rings) rings = rings_new(call, 1, topology);
   const guint n_channels = rings_n_channels(rings);
-  g_autofree guint *ranks = g_new(guint, g);
-  g_autofree RingEdge *edges = g_new(RingEdge, g);
-  g_autoptr(FlowSet) set = flow_set_new();
-  RingChain worst = { 0 };
+  g_autofree guint *ranks = g_new(guint, grid.n_blocks);
+  g_autofree Chain *hops = g_new(Chain, grid.n_blocks);
+  Draft *draft = draft_new(call, topology);
+  Chain worst = { 0 };
 
-  for (guint i = 0; i < n_channels * call->group.n_nodes; i++) {
-    rings_visit(rings, i % n_channels, i / n_channels, ranks);
-    for (guint k = 0; k < g; k++)
-      edges[k] = rings_add_flow(call, topology, ranks[k], ranks[(k + 1) % g], 0,
-                                rings_share(kind, g) / n_channels, set);
-    const RingChain chain = rings_chain(edges, g, rings_n_laps(kind));
-    if (i == 0 || chain.latency_s > worst.latency_s)
+  for (guint i = 0; i < n_channels * call->group->n_nodes; i++) {
+    const guint node = i / n_channels, g = group_n_local(call->group, node);
+    if (g == 1)
+      continue;
+    rings_visit(rings, i % n_channels, node, ranks);
+    for (guint k = 0; k < g; k++) {
+      const guint src = ranks[k], dst = ranks[(k + 1) % g];
+      const double share =
+        grid_row_share(&grid, node, src - grid.first[node], dst - grid.first[node], kind);
+      hops[k] = draft_add_flow(draft, src, dst, 0, share / n_channels);
+    }
+    const Chain chain = rings_chain(hops, g, rings_n_laps(kind));
+    if (chain_is_longer(chain, worst))
       worst = chain;
   }
-  rings_add_phase(phases, name, g_steal_pointer(&set), worst, topology);
+  draft_finish(draft, name, worst, 0, phases);
 }
 
-/* The part of the g-th of rank place @p l that rail @p rail carries: the g parts and the
- * rails are laid side by side, and neighbours meet. */
-static double overlap(guint l, guint g, guint rail, guint n_rails)
+/* The part of block @p block of @p n_blocks that rail @p rail carries: blocks and rails are
+ * laid side by side, and neighbours meet. */
+static double overlap(guint block, guint n_blocks, guint rail, guint n_rails)
 {
-  const guint64 from = MAX((guint64)l * n_rails, (guint64)rail * g);
-  const guint64 to = MIN((l + 1ull) * n_rails, (rail + 1ull) * g);
-  return to > from ? (double)(to - from) / ((double)g * n_rails) : 0;
+  const guint64 from = MAX((guint64)block * n_rails, (guint64)rail * n_blocks);
+  const guint64 to = MIN((block + 1ull) * n_rails, (rail + 1ull) * n_blocks);
+  return to > from ? (double)(to - from) / ((double)n_blocks * n_rails) : 0;
 }
 
-/* The ring of the ranks at place @p l on rail @p rail. */
-static RingChain add_rail(const CollCall *call, const Topology *topology, guint l,
-                          guint rail, double share, FlowSet *set)
+/* The ring of the owners of @p block on rail @p rail. */
+static Chain add_rail(Draft *draft, const Grid *grid, guint block, guint rail, double share)
 {
-  const guint n_nodes = call->group.n_nodes, g = call->group.ranks_per_node;
-  g_autofree RingEdge *edges = g_new(RingEdge, n_nodes);
+  const guint n_nodes = grid->n_rows;
+  g_autofree Chain *hops = g_new(Chain, n_nodes);
 
   for (guint node = 0; node < n_nodes; node++)
-    edges[node] = rings_add_flow(call, topology, node * g + l, (node + 1) % n_nodes * g + l,
-                                 rail, share, set);
-  return rings_chain(edges, n_nodes, rings_n_laps(COLL_ALL_REDUCE));
+    hops[node] = draft_add_flow(draft, grid_owner(grid, node, block),
+                                grid_owner(grid, (node + 1) % n_nodes, block), rail, share);
+  return rings_chain(hops, n_nodes, rings_n_laps(COLL_ALL_REDUCE));
 }
 
 static void add_between(const CollCall *call, const Topology *topology, GArray *phases)
 {
-  const guint g = call->group.ranks_per_node;
-  const double share = rings_share(COLL_ALL_REDUCE, call->group.n_nodes);
-  g_autoptr(FlowSet) set = flow_set_new();
-  RingChain worst = { 0 };
+  const Grid grid = grid_of(call);
+  const double share = rings_share(COLL_ALL_REDUCE, call->group->n_nodes);
+  Draft *draft = draft_new(call, topology);
+  Chain worst = { 0 };
 
-  for (guint l = 0; l < g; l++) {
+  for (guint block = 0; block < grid.n_blocks; block++) {
     for (guint rail = 0; rail < call->n_rails; rail++) {
-      const double part = overlap(l, g, rail, call->n_rails);
+      const double part = overlap(block, grid.n_blocks, rail, call->n_rails);
       if (!(part > 0))
         continue;
-      const RingChain chain = add_rail(call, topology, l, rail, share * part, set);
-      if (worst.n_net_hops == 0 || chain.latency_s > worst.latency_s)
+      const Chain chain = add_rail(draft, &grid, block, rail, share * part);
+      if (chain_is_longer(chain, worst))
         worst = chain;
     }
   }
-  rings_add_phase(phases, "ring", g_steal_pointer(&set), worst, topology);
+  draft_finish(draft, "ring", worst, 0, phases);
 }
 
 static void hierarchical_phases(const CollCall *call, const Topology *topology,
                                 GArray *phases)
 {
-  const bool several_nodes = call->group.n_nodes > 1;
-
-  if (call->group.ranks_per_node == 1) {
-    if (several_nodes)
-      add_between(call, topology, phases);
-    return;
-  }
-  if (!several_nodes) {
+  if (call->group->n_nodes == 1) {
     add_inside(call, topology, COLL_ALL_REDUCE, "ring", phases);
     return;
   }
@@ -147,18 +113,33 @@ static void hierarchical_phases(const CollCall *call, const Topology *topology,
   add_inside(call, topology, COLL_ALL_GATHER, "all_gather", phases);
 }
 
+/* Once around the ring of the node that takes longest: blocks do not divide evenly. */
+static double inside_s(const CollCall *call, double size_B, const CollCost *cost)
+{
+  const Grid grid = grid_of(call);
+  double longest_s = 0;
+
+  for (guint node = 0; node < grid.n_rows; node++) {
+    const guint g = group_n_local(call->group, node);
+    const double block_B = size_B / grid.n_blocks;
+    const double most_B = (grid.n_blocks + g - 1) / g * block_B;
+    longest_s =
+      MAX(longest_s, (g - 1) * (cost->local.alpha_s + most_B / cost->local.bandwidth_Bps));
+  }
+  return longest_s;
+}
+
 static double hierarchical_ideal_s(const CollCall *call, double size_B,
                                    const CollCost *cost)
 {
-  const guint n_nodes = call->group.n_nodes, g = call->group.ranks_per_node;
-  const double inside_s =
-    2 * ((g - 1) * cost->local.alpha_s +
-         rings_share(COLL_ALL_GATHER, g) * size_B / cost->local.bandwidth_Bps);
-  const double between_s =
-    2 * (n_nodes - 1) * cost->net.alpha_s + rings_share(COLL_ALL_REDUCE, n_nodes) * size_B /
-                                              (call->n_rails * cost->net.bandwidth_Bps);
+  const guint n_nodes = call->group->n_nodes;
+  const double net_Bps = call->n_rails * cost->net.bandwidth_Bps;
+  double time_s = group_max_local(call->group) > 1 ? 2 * inside_s(call, size_B, cost) : 0;
 
-  return (g > 1 ? inside_s : 0) + (n_nodes > 1 ? between_s : 0);
+  if (n_nodes > 1)
+    time_s += 2 * (n_nodes - 1) * cost->net.alpha_s +
+              rings_share(COLL_ALL_REDUCE, n_nodes) * size_B / net_Bps;
+  return time_s;
 }
 
 const CollOps coll_hierarchical = {

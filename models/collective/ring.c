@@ -14,41 +14,39 @@
  */
 #include "models/collective/rings.h"
 
-static guint n_ranks(const CollCall *call)
-{
-  return call->group.n_nodes * call->group.ranks_per_node;
-}
-
 static guint n_plan_rails(const CollCall *call)
 {
-  return call->group.n_nodes > 1 ? call->n_rails : 1;
+  return call->group->n_nodes > 1 ? call->n_rails : 1;
 }
 
-static guint ring_n_chunks(const CollCall *call)
+static guint ring_n_chunks(const CollCall *call, double size_B G_GNUC_UNUSED)
 {
-  return n_ranks(call) * n_plan_rails(call);
+  return call->group->n_ranks * n_plan_rails(call);
 }
 
 static void ring_plan(const CollCall *call, double size_B, Plan *plan)
 {
-  const guint n = n_ranks(call), n_channels = n_plan_rails(call);
+  const guint n = call->group->n_ranks, n_channels = n_plan_rails(call);
   const gsize n_all = (gsize)n * n_channels;
   g_autoptr(Rings) rings = rings_new(call, n_channels, NULL);
   g_autofree guint *ranks = g_new(guint, n_all);
   g_autofree guint *chunks = g_new(guint, n_all);
+  g_autofree guint *ones = g_new(guint, n);
   g_autofree guint *arrived = g_new(guint, n_all);
   g_autofree PlanRing *ring = g_new(PlanRing, n_channels);
 
+  for (guint i = 0; i < n; i++)
+    ones[i] = 1;
   for (guint c = 0; c < n_channels; c++) {
     const gsize first = (gsize)c * n;
-    for (guint node = 0; node < call->group.n_nodes; node++)
-      rings_visit(rings, c, node, &ranks[first + (gsize)node * call->group.ranks_per_node]);
+    rings_visit_all(rings, c, &ranks[first]);
     for (gsize i = first; i < first + n; i++) {
       chunks[i] = c * n + ranks[i];
       arrived[i] = PLAN_START;
     }
-    ring[c] = (PlanRing){ n, &ranks[first],           &chunks[first],
-                          1, size_B / n / n_channels, &arrived[first] };
+    ring[c] = (PlanRing){ n,    &ranks[first],          &chunks[first],
+                          ones, size_B / (double)n_all, &arrived[first],
+                          1 };
   }
   for (guint pass = 0; pass < 2; pass++) {
     if (!(call->kind &
@@ -56,69 +54,50 @@ static void ring_plan(const CollCall *call, double size_B, Plan *plan)
       continue;
     for (guint round = 0; round + 1 < n; round++)
       for (guint c = 0; c < n_channels; c++)
-        rings_plan_round(&ring[c], round, pass == 0, plan);
-  }
-}
-
-/* Add the flows of one channel to @p set and its edges, in the order of the ring, to
- * @p edges. */
-static void add_channel(const CollCall *call, const Topology *topology, const Rings *rings,
-                        guint channel, FlowSet *set, RingEdge *edges)
-{
-  const guint n_local = call->group.ranks_per_node;
-  const guint rail = rings_rail(rings, channel);
-  const double share = rings_share(call->kind, n_ranks(call)) / rings_n_channels(rings);
-  g_autofree guint *ranks = g_new(guint, n_local);
-  guint n_edges = 0, last = 0;
-
-  rings_visit(rings, channel, call->group.n_nodes - 1, ranks);
-  last = ranks[n_local - 1];
-  for (guint node = 0; node < call->group.n_nodes; node++) {
-    rings_visit(rings, channel, node, ranks);
-    for (guint i = 0; i < n_local; i++) {
-      edges[n_edges++] = rings_add_flow(call, topology, last, ranks[i], rail, share, set);
-      last = ranks[i];
-    }
+        rings_plan_round(&ring[c], round, pass == 0, NULL, plan);
   }
 }
 
 static void ring_phases(const CollCall *call, const Topology *topology, GArray *phases)
 {
-  const guint n = n_ranks(call);
+  const guint n = call->group->n_ranks;
   if (n == 1)
     return;
 
   g_autoptr(Rings) rings = rings_new(call, n_plan_rails(call), topology);
-  g_autofree RingEdge *edges = g_new(RingEdge, n);
-  g_autoptr(FlowSet) set = flow_set_new();
-  RingChain worst = { 0 };
+  g_autofree guint *ranks = g_new(guint, n);
+  g_autofree Chain *hops = g_new(Chain, n);
+  const double share = rings_share(call->kind, n) / rings_n_channels(rings);
+  Draft *draft = draft_new(call, topology);
+  Chain worst = { 0 };
 
   for (guint channel = 0; channel < rings_n_channels(rings); channel++) {
-    add_channel(call, topology, rings, channel, set, edges);
-    const RingChain chain = rings_chain(edges, n, rings_n_laps(call->kind));
-    if (channel == 0 || chain.latency_s > worst.latency_s)
+    rings_visit_all(rings, channel, ranks);
+    for (guint p = 0; p < n; p++)
+      hops[p] = draft_add_flow(draft, ranks[p], ranks[(p + 1) % n],
+                               rings_rail(rings, channel), share);
+    const Chain chain = rings_chain(hops, n, rings_n_laps(call->kind));
+    if (chain_is_longer(chain, worst))
       worst = chain;
   }
-  rings_add_phase(phases, "ring", g_steal_pointer(&set), worst, topology);
+  draft_finish(draft, "ring", worst, 0, phases);
 }
 
 /* Hops between nodes of the longest chain: those of n_laps laps, less those that cannot
- * be avoided among n_laps neighbouring edges. */
+ * be avoided among n_laps neighbouring hops. */
 static guint n_net_hops(const CollCall *call)
 {
-  const guint n_nodes = call->group.n_nodes, n_local = call->group.ranks_per_node;
+  const guint n_nodes = call->group->n_nodes, n_local = group_max_local(call->group);
   const guint n_laps = rings_n_laps(call->kind);
 
   if (n_nodes == 1)
     return 0;
-  if (n_local == 1)
-    return n_laps * (n_nodes - 1);
   return n_laps * n_nodes - (n_local > n_laps ? 0 : n_laps - (n_local - 1));
 }
 
 static double ring_ideal_s(const CollCall *call, double size_B, const CollCost *cost)
 {
-  const guint n = n_ranks(call);
+  const guint n = call->group->n_ranks;
   if (n == 1)
     return 0;
 
@@ -127,9 +106,9 @@ static double ring_ideal_s(const CollCall *call, double size_B, const CollCost *
   const double net_Bps = call->n_rails * cost->net.bandwidth_Bps;
   double s_per_B = 0;
 
-  if (call->group.ranks_per_node > 1)
+  if (group_max_local(call->group) > 1)
     s_per_B = 1 / cost->local.bandwidth_Bps;
-  if (call->group.n_nodes > 1)
+  if (call->group->n_nodes > 1)
     s_per_B = MAX(s_per_B, 1 / net_Bps);
   return n_local * cost->local.alpha_s + n_net * cost->net.alpha_s +
          rings_share(call->kind, n) * size_B * s_per_B;

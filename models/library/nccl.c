@@ -101,9 +101,10 @@ static LibraryChoice choice_of(const NcclParams *params, const LibraryCall *call
     .collective = &coll_ring,
     .protocol = proto_names[proto],
     .launch_s = model->base_s,
-    .alpha_local_s = MAX(hop_s, overhead_s),
-    .alpha_net_s = net_s + MAX(0, call->message_latency_s - infiniband_message_s),
-    .wire_factor = model->wire_factor,
+    .terms = { .alpha_local_s = MAX(hop_s, overhead_s),
+               .alpha_net_s =
+                 net_s + MAX(0, call->message_latency_s - infiniband_message_s),
+               .wire_factor = model->wire_factor },
   };
 }
 
@@ -112,12 +113,9 @@ static double predict_s(const LibraryCall *call, const LibraryChoice *choice, do
   const GArray *phases = call->phases_of(choice->collective, call->data);
   double time_s = choice->launch_s;
 
-  for (guint i = 0; i < phases->len; i++) {
-    const CollPhase *phase = &g_array_index(phases, CollPhase, i);
-    time_s += phase->n_local_hops * choice->alpha_local_s +
-              phase->n_net_hops * choice->alpha_net_s + phase->path_latency_s +
-              phase->bound_s_per_B * size_B * choice->wire_factor;
-  }
+  for (guint i = 0; i < phases->len; i++)
+    time_s +=
+      coll_phase_idle_s(&g_array_index(phases, CollPhase, i), &choice->terms, size_B);
   return time_s;
 }
 

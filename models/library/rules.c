@@ -117,9 +117,9 @@ static LibraryChoice rules_choose(const void *data, const LibraryCall *call, dou
     .collective = chosen == NULL ? &coll_ring : chosen,
     .protocol = "",
     .launch_s = params->launch_s,
-    .alpha_local_s = params->local_latency_s,
-    .alpha_net_s = params->net_latency_s + call->message_latency_s,
-    .wire_factor = 1,
+    .terms = { .alpha_local_s = params->local_latency_s,
+               .alpha_net_s = params->net_latency_s + call->message_latency_s,
+               .wire_factor = 1 },
   };
 }
 

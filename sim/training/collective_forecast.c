@@ -18,7 +18,12 @@ static double bus_factor(CollKind kind, double n)
     return 2 * (n - 1) / n;
   case COLL_REDUCE_SCATTER:
   case COLL_ALL_GATHER:
+  case COLL_ALL_TO_ALL:
     return (n - 1) / n;
+  case COLL_BROADCAST:
+  case COLL_REDUCE:
+  case COLL_SEND_RECV:
+    return 1;
   }
   g_return_val_if_reached(1);
 }
@@ -31,7 +36,7 @@ static double run_once(const Run *run, const LibraryChoice *choice, double size_
   for (guint p = 0; p < exchange_n_phases(run->exchange, choice); p++) {
     const ExchangePhase phase = exchange_phase(run->exchange, choice, p, size_B);
     engine_sleep(run->engine, phase.wait_s);
-    engine_transfer(run->engine, phase.set, phase.wire_B);
+    exchange_transfer(run->engine, &phase);
   }
   return engine_now_s(run->engine) - from_s;
 }

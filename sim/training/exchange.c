@@ -16,7 +16,7 @@ struct Exchange {
   const LibraryOps *library;
   const void *library_params;
   Topology *topology;
-  guint *gpus; /* of the group of all ranks */
+  Group *group; /* of all GPUs */
   CollCall call;
   LibraryCall library_call;
   GArray *laid; /* of Laid */
@@ -102,20 +102,15 @@ static const Link *local_port(const Topology *topology)
 static void describe_calls(Exchange *exchange, const Setup *setup, CollKind kind)
 {
   const Topology *topology = exchange->topology;
-  const guint n_gpus = topology_n_gpus(topology);
   const Link *port = local_port(topology);
   const ClusterSpec *cluster = &setup->cluster;
   const TransportEffect effect =
     cluster->transport->apply(cluster->transport_params, cluster->node.nic_rate_Bps);
 
-  exchange->gpus = g_new(guint, n_gpus);
-  for (guint i = 0; i < n_gpus; i++)
-    exchange->gpus[i] = i;
+  exchange->group = group_new_all(topology);
   exchange->call = (CollCall){
     .kind = kind,
-    .group = { .n_nodes = topology_n_nodes(topology),
-               .ranks_per_node = topology_gpus_per_node(topology),
-               .gpus = exchange->gpus },
+    .group = exchange->group,
     .n_rails = topology_n_nodes(topology) > 1 ? topology_nics_per_node(topology) : 1,
   };
   exchange->library_call = (LibraryCall){
@@ -163,7 +158,7 @@ Exchange *exchange_new(const Setup *setup, CollKind kind, GError **error)
 void exchange_free(Exchange *exchange)
 {
   topology_free(exchange->topology);
-  g_free(exchange->gpus);
+  group_free(exchange->group);
   g_array_unref(exchange->laid);
   g_free(exchange);
 }
@@ -209,11 +204,20 @@ ExchangePhase exchange_phase(const Exchange *exchange, const LibraryChoice *choi
   return (ExchangePhase){
     .name = phase->name,
     .set = laid->first_set + index,
-    .wait_s = phase->n_local_hops * choice->alpha_local_s +
-              phase->n_net_hops * choice->alpha_net_s + phase->path_latency_s,
-    .wire_B = size_B * choice->wire_factor,
+    .wait_s = coll_phase_wait_s(phase, &choice->terms, size_B),
+    .least_s = coll_phase_least_s(phase, &choice->terms, size_B),
+    .wire_B = size_B * choice->terms.wire_factor,
     .load = &laid->loads[index],
   };
+}
+
+void exchange_transfer(Engine *engine, const ExchangePhase *phase)
+{
+  const double end_s = engine_now_s(engine) + phase->least_s;
+
+  engine_transfer(engine, phase->set, phase->wire_B);
+  if (engine_now_s(engine) < end_s)
+    engine_sleep(engine, end_s - engine_now_s(engine));
 }
 
 double exchange_tier_capacity_Bps(const Exchange *exchange, guint tier)
@@ -230,9 +234,9 @@ double exchange_floor_s(const Exchange *exchange, double size_B)
 {
   const LibraryChoice choice = exchange_choose(exchange, size_B);
   const CollCost cost = {
-    .local = { .alpha_s = choice.alpha_local_s,
+    .local = { .alpha_s = choice.terms.alpha_local_s,
                .bandwidth_Bps = topology_gpu_Bps(exchange->topology) },
-    .net = { .alpha_s = choice.alpha_net_s,
+    .net = { .alpha_s = choice.terms.alpha_net_s,
              .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
   };
 

@@ -19,9 +19,10 @@ typedef struct {
 /** One phase of a message that travels: where it runs and how long it waits before. */
 typedef struct {
   const char *name;
-  guint set;     /**< the engine's number */
-  double wait_s; /**< latencies on the critical path */
-  double wire_B; /**< message bytes including the protocol's */
+  guint set;      /**< the engine's number */
+  double wait_s;  /**< latencies on the critical path */
+  double least_s; /**< its flows take no less, see coll_phase_least_s() */
+  double wire_B;  /**< message bytes including the protocol's */
   const PhaseLoad *load;
 } ExchangePhase;
 
@@ -43,6 +44,9 @@ LibraryChoice exchange_choose(const Exchange *exchange, double size_B);
 guint exchange_n_phases(const Exchange *exchange, const LibraryChoice *choice);
 ExchangePhase exchange_phase(const Exchange *exchange, const LibraryChoice *choice,
                              guint index, double size_B);
+
+/** Let the flows of @p phase run, after its wait; returns when they have arrived. */
+void exchange_transfer(Engine *engine, const ExchangePhase *phase);
 
 /** Sum of the capacities of a tier's links [B/s], and how many there are. */
 double exchange_tier_capacity_Bps(const Exchange *exchange, guint tier);

@@ -162,7 +162,7 @@ static void all_reduce(Job *job, double size_B)
     const ExchangePhase phase = exchange_phase(job->exchange, &choice, p, size_B);
     engine_sleep(job->engine, phase.wait_s);
     const double start_s = engine_now_s(job->engine);
-    engine_transfer(job->engine, phase.set, phase.wire_B);
+    exchange_transfer(job->engine, &phase);
     timeline_add_transfer(&job->timeline, job->exchange, &phase, start_s,
                           engine_now_s(job->engine));
   }

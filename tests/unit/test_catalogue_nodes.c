@@ -48,15 +48,11 @@ static Topology *draw(const Scenario *scenario)
 static double ring_busbw_Bps(const Topology *topology)
 {
   const guint n = topology_gpus_per_node(topology);
-  g_autofree guint *gpus = g_new(guint, n);
+  g_autoptr(Group) group = group_new_all(topology);
   g_autoptr(GArray) phases = coll_phases_new();
   double s_per_B = 0;
 
-  for (guint i = 0; i < n; i++)
-    gpus[i] = i;
-  const CollCall call = { .kind = COLL_ALL_REDUCE,
-                          .group = { .n_nodes = 1, .ranks_per_node = n, .gpus = gpus },
-                          .n_rails = 1 };
+  const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 1 };
   coll_ring.phases(&call, topology, phases);
   for (guint i = 0; i < phases->len; i++)
     s_per_B += flow_set_bound_s_per_B(g_array_index(phases, CollPhase, i).set,
@@ -109,14 +105,13 @@ static void check_floor(const CollOps *ops, const CollCall *call, const Topology
   g_autoptr(GArray) phases = coll_phases_new();
 
   ops->phases(call, topology, phases);
+  const CollTerms terms = { .alpha_local_s = cost.local.alpha_s,
+                            .alpha_net_s = cost.net.alpha_s,
+                            .wire_factor = 1 };
   for (double size_B = 1; size_B <= 1e9; size_B *= 1000) {
     double time_s = 0;
-    for (guint i = 0; i < phases->len; i++) {
-      const CollPhase *phase = &g_array_index(phases, CollPhase, i);
-      time_s += phase->n_local_hops * cost.local.alpha_s +
-                phase->n_net_hops * cost.net.alpha_s + phase->path_latency_s +
-                phase->bound_s_per_B * size_B;
-    }
+    for (guint i = 0; i < phases->len; i++)
+      time_s += coll_phase_idle_s(&g_array_index(phases, CollPhase, i), &terms, size_B);
     CU_ASSERT(time_s >= coll_floor_s(call, size_B, &cost) * (1 - TOL_ROUNDING));
   }
 }
@@ -129,13 +124,10 @@ static void test_no_collective_beats_the_floor_on_any_node(void)
     for (guint n_nodes = 1; n_nodes <= 5; n_nodes++) {
       g_autoptr(Scenario) scenario = load(nodes[i], n_nodes, "single_switch");
       g_autoptr(Topology) topology = draw(scenario);
-      const guint n = topology_n_gpus(topology);
-      g_autofree guint *gpus = g_new(guint, n);
-      for (guint gpu = 0; gpu < n; gpu++)
-        gpus[gpu] = gpu;
+      g_autoptr(Group) group = group_new_all(topology);
       const CollCall call = {
         .kind = COLL_ALL_REDUCE,
-        .group = { .n_nodes = n_nodes, .ranks_per_node = n / n_nodes, .gpus = gpus },
+        .group = group,
         .n_rails = n_nodes > 1 ? topology_nics_per_node(topology) : 1,
       };
       for (guint m = 0; coll_table[m] != NULL; m++)

@@ -9,8 +9,8 @@ static const double rounding = 1e-12;
 /* A cluster with every collective laid on it. */
 typedef struct {
   Topology *topology;
-  guint *gpus;
-  GArray *phases[8]; /* by place in coll_table */
+  Group *group;
+  GArray *phases[32]; /* by place in coll_table */
   LibraryCall call;
 } Bench;
 
@@ -26,15 +26,11 @@ static const GArray *phases_of(const CollOps *collective, void *data)
 
 static void bench_init(Bench *bench, const Fixture *fixture, bool nvlink, bool gpu_direct)
 {
-  const guint n = fixture->n_nodes * fixture->n_gpus;
-
   bench->topology = fixture_topology(fixture, NULL);
-  bench->gpus = g_new(guint, n);
-  for (guint i = 0; i < n; i++)
-    bench->gpus[i] = i;
-  const CollCall call = { COLL_ALL_REDUCE,
-                          { fixture->n_nodes, fixture->n_gpus, bench->gpus },
-                          MAX(1, fixture->n_nics) };
+  bench->group = group_new_all(bench->topology);
+  const CollCall call = { .kind = COLL_ALL_REDUCE,
+                          .group = bench->group,
+                          .n_rails = MAX(1, fixture->n_nics) };
   for (guint i = 0; coll_table[i] != NULL; i++) {
     bench->phases[i] = coll_phases_new();
     ((const CollOps *)coll_table[i])->phases(&call, bench->topology, bench->phases[i]);
@@ -57,7 +53,7 @@ static void bench_clear(Bench *bench)
 {
   for (guint i = 0; coll_table[i] != NULL; i++)
     g_array_unref(bench->phases[i]);
-  g_free(bench->gpus);
+  group_free(bench->group);
   topology_free(bench->topology);
 }
 
@@ -72,12 +68,9 @@ static double time_s(const Bench *bench, const LibraryChoice *choice, double siz
   const GArray *phases = phases_of(choice->collective, (void *)bench);
   double sum_s = choice->launch_s;
 
-  for (guint i = 0; i < phases->len; i++) {
-    const CollPhase *phase = &g_array_index(phases, CollPhase, i);
-    sum_s += phase->n_local_hops * choice->alpha_local_s +
-             phase->n_net_hops * choice->alpha_net_s + phase->path_latency_s +
-             phase->bound_s_per_B * size_B * choice->wire_factor;
-  }
+  for (guint i = 0; i < phases->len; i++)
+    sum_s +=
+      coll_phase_idle_s(&g_array_index(phases, CollPhase, i), &choice->terms, size_B);
   return sum_s;
 }
 
@@ -181,31 +174,37 @@ static LibraryChoice nccl_choice(const LibraryCall *call, const char *keys)
 static void test_nccl_hops_cost_what_its_table_says(void)
 {
   LibraryCall call = { .n_nodes = 1, .ranks_per_node = 8, .nvlink = true };
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").alpha_local_s, 0.6e-6, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").terms.alpha_local_s, 0.6e-6,
+                         rounding);
   call.nvlink = false;
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").alpha_local_s, 5.7e-6,
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").terms.alpha_local_s, 5.7e-6,
                          rounding);
 
   /* Between nodes the network thread may be slower than NVLink: 1 us, three for Simple. */
   call.nvlink = true;
   call.n_nodes = 2;
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").alpha_local_s, 1e-6, rounding);
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").alpha_local_s, 3.4e-6,
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").terms.alpha_local_s, 1e-6,
+                         rounding);
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").terms.alpha_local_s, 3.4e-6,
                          rounding);
   CU_ASSERT_DOUBLE_EQUAL(
-    nccl_choice(&call, "proto=simple; net_overhead=2 us").alpha_local_s, 6e-6, rounding);
+    nccl_choice(&call, "proto=simple; net_overhead=2 us").terms.alpha_local_s, 6e-6,
+    rounding);
 
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").alpha_net_s, 2.7e-6, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").terms.alpha_net_s, 2.7e-6,
+                         rounding);
   call.ranks_per_node = 1;
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").alpha_net_s, 5e-6, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=ll").terms.alpha_net_s, 5e-6, rounding);
 }
 
 static void test_nccl_adds_only_what_a_transport_takes_beyond_infiniband(void)
 {
   LibraryCall call = { .n_nodes = 2, .ranks_per_node = 8, .message_latency_s = 0.82e-6 };
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").alpha_net_s, 14e-6, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").terms.alpha_net_s, 14e-6,
+                         rounding);
   call.message_latency_s = 20.82e-6;
-  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").alpha_net_s, 34e-6, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(nccl_choice(&call, "proto=simple").terms.alpha_net_s, 34e-6,
+                         rounding);
 }
 
 static void test_rules_decide_by_size(void)
@@ -224,9 +223,9 @@ static void test_rules_decide_by_size(void)
   CU_ASSERT_PTR_EQUAL(choice.collective, &coll_hierarchical);
   CU_ASSERT_PTR_EQUAL(ops->choose(params, &call, 0x1p20 + 1).collective, &coll_ring);
   CU_ASSERT_DOUBLE_EQUAL(choice.launch_s, 5e-6, rounding);
-  CU_ASSERT_DOUBLE_EQUAL(choice.alpha_local_s, 1e-6, rounding);
-  CU_ASSERT_DOUBLE_EQUAL(choice.alpha_net_s, 7e-6, rounding);
-  CU_ASSERT_EQUAL(choice.wire_factor, 1);
+  CU_ASSERT_DOUBLE_EQUAL(choice.terms.alpha_local_s, 1e-6, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(choice.terms.alpha_net_s, 7e-6, rounding);
+  CU_ASSERT_EQUAL(choice.terms.wire_factor, 1);
 
   ops->candidates(params, &call, candidates);
   CU_ASSERT_EQUAL(candidates->len, 2);
@@ -284,7 +283,7 @@ static void test_every_choice_is_a_candidate(void)
     for (double size_B = 1; size_B < 1e10; size_B *= 8) {
       const LibraryChoice choice = ops->choose(params, &bench.call, size_B);
       CU_ASSERT_TRUE(g_ptr_array_find(candidates, choice.collective, NULL));
-      CU_ASSERT_TRUE(choice.wire_factor >= 1 && choice.launch_s >= 0);
+      CU_ASSERT_TRUE(choice.terms.wire_factor >= 1 && choice.launch_s >= 0);
     }
     params_free(&ops->info, params);
   }

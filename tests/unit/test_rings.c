@@ -30,12 +30,8 @@ static double bus_Bps(const Fixture *fixture, guint n_rails)
 {
   g_autoptr(Topology) topology = fixture_topology(fixture, NULL);
   const guint n = topology_n_gpus(topology);
-  g_autofree guint *gpus = g_new(guint, n);
-  for (guint i = 0; i < n; i++)
-    gpus[i] = i;
-  const CollCall call = { COLL_ALL_REDUCE,
-                          { fixture->n_nodes, fixture->n_gpus, gpus },
-                          n_rails };
+  g_autoptr(Group) group = group_new_all(topology);
+  const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = n_rails };
   g_autoptr(GArray) phases = phases_of(&call, topology);
 
   CU_ASSERT_EQUAL_FATAL(phases->len, 1);
@@ -86,10 +82,8 @@ static void test_rings_enter_and_leave_by_the_gpus_of_the_nics_switch(void)
     .fabric_keys = "port_rate=300 GB/s; pcie_rate=24 GB/s; gpus_per_switch=2; sockets=2",
   };
   g_autoptr(Topology) topology = fixture_topology(&fixture, NULL);
-  guint gpus[16];
-  for (guint i = 0; i < 16; i++)
-    gpus[i] = i;
-  const CollCall call = { COLL_ALL_REDUCE, { 2, 8, gpus }, 4 };
+  g_autoptr(Group) group = group_new_all(topology);
+  const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 4 };
   g_autoptr(GArray) phases = phases_of(&call, topology);
   const FlowSet *set = g_array_index(phases, CollPhase, 0).set;
   guint n_between_nodes = 0;
@@ -131,10 +125,8 @@ static void test_hashed_paths_are_the_same_every_time(void)
     .network_keys = "nodes_per_leaf=1; ecmp=hashed; spines=4",
   };
   g_autoptr(Topology) topology = fixture_topology(&fixture, NULL);
-  guint gpus[40];
-  for (guint i = 0; i < 40; i++)
-    gpus[i] = i;
-  const CollCall call = { COLL_ALL_REDUCE, { 40, 1, gpus }, 1 };
+  g_autoptr(Group) group = group_new_all(topology);
+  const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 1 };
   g_autoptr(GArray) first = phases_of(&call, topology);
   g_autoptr(GArray) second = phases_of(&call, topology);
   const GArray *a = g_array_index(first, CollPhase, 0).set->links;

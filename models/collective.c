@@ -1,0 +1,55 @@
+#include "models/collective.h"
+
+#include <math.h>
+
+guint coll_n_chunks(double size_B, double chunk_B)
+{
+  const double n = ceil(size_B / (chunk_B > 0 ? chunk_B : COLL_CHUNK_B));
+  return (guint)CLAMP(n, 1, COLL_MAX_CHUNKS);
+}
+
+double coll_chunk_B(double size_B, double chunk_B)
+{
+  return size_B / coll_n_chunks(size_B, chunk_B);
+}
+
+double coll_phase_least_s(const CollPhase *phase, const CollTerms *terms, double size_B)
+{
+  return terms->rank_Bps > 0 ? size_B * phase->rank_share / terms->rank_Bps : 0;
+}
+
+static double flows_s(const CollPhase *phase, const CollTerms *terms, double size_B)
+{
+  return phase->bound_s_per_B * size_B * terms->wire_factor;
+}
+
+double coll_phase_wait_s(const CollPhase *phase, const CollTerms *terms, double size_B)
+{
+  const double flow_s = flows_s(phase, terms, size_B);
+  const double least_s = coll_phase_least_s(phase, terms, size_B);
+  const double chunk_B = coll_chunk_B(size_B, terms->chunk_B) * terms->wire_factor;
+  /* Channels that slow the flows down slow the first chunk down alike. */
+  const double slower = flow_s > 0 && least_s > flow_s ? least_s / flow_s : 1;
+
+  return phase->n_local_hops * terms->alpha_local_s +
+         phase->n_net_hops * terms->alpha_net_s + phase->path_latency_s +
+         phase->fill_s_per_B * chunk_B * slower;
+}
+
+double coll_phase_idle_s(const CollPhase *phase, const CollTerms *terms, double size_B)
+{
+  return coll_phase_wait_s(phase, terms, size_B) +
+         MAX(flows_s(phase, terms, size_B), coll_phase_least_s(phase, terms, size_B));
+}
+
+static void phase_clear(CollPhase *phase)
+{
+  flow_set_free(phase->set);
+}
+
+GArray *coll_phases_new(void)
+{
+  GArray *phases = g_array_new(FALSE, FALSE, sizeof(CollPhase));
+  g_array_set_clear_func(phases, (GDestroyNotify)phase_clear);
+  return phases;
+}

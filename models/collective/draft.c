@@ -1,0 +1,136 @@
+#include "models/collective/draft.h"
+
+#include "sim/base/rng.h"
+
+#include <math.h>
+
+struct Draft {
+  const CollCall *call;
+  const Topology *topology;
+  FlowSet *set;
+  double *sent; /* by each rank, per byte of message */
+};
+
+Chain chain_join(Chain chain, Chain next)
+{
+  return (Chain){
+    .n_local_hops = chain.n_local_hops + next.n_local_hops,
+    .n_net_hops = chain.n_net_hops + next.n_net_hops,
+    .latency_s = chain.latency_s + next.latency_s,
+  };
+}
+
+bool chain_is_longer(Chain chain, Chain other)
+{
+  if (chain.n_net_hops != other.n_net_hops)
+    return chain.n_net_hops > other.n_net_hops;
+  if (chain.latency_s < other.latency_s || chain.latency_s > other.latency_s)
+    return chain.latency_s > other.latency_s;
+  return chain.n_local_hops > other.n_local_hops;
+}
+
+Draft *draft_new(const CollCall *call, const Topology *topology)
+{
+  Draft *draft = g_new0(Draft, 1);
+  draft->call = call;
+  draft->topology = topology;
+  draft->set = flow_set_new();
+  draft->sent = g_new0(double, call->group->n_ranks);
+  return draft;
+}
+
+static void draft_free(Draft *draft)
+{
+  flow_set_free(draft->set);
+  g_free(draft->sent);
+  g_free(draft);
+}
+
+Chain draft_add_flow(Draft *draft, guint src, guint dst, guint rail, double share)
+{
+  const Group *group = draft->call->group;
+  const guint src_gpu = group->gpus[src], dst_gpu = group->gpus[dst];
+  const bool is_local = group_is_local(group, src, dst);
+  const double cap_Bps = is_local ? INFINITY : topology_flow_cap_Bps(draft->topology);
+  GArray *links = draft->set->links;
+  const guint first = links->len;
+
+  topology_route(draft->topology, src_gpu, dst_gpu, rail, rng_hash(src_gpu, dst_gpu, rail),
+                 links);
+  flow_set_add_laid(draft->set, share, cap_Bps, first);
+  draft->sent[src] += share;
+  return (Chain){
+    .n_local_hops = is_local,
+    .n_net_hops = !is_local,
+    .latency_s = topology_latency_s(draft->topology, &g_array_index(links, guint32, first),
+                                    links->len - first),
+  };
+}
+
+Chain draft_add_message(Draft *draft, guint src, guint dst, double share)
+{
+  const guint n_rails =
+    group_is_local(draft->call->group, src, dst) ? 1 : draft->call->n_rails;
+  Chain slowest = { 0 };
+
+  if (src == dst)
+    return slowest;
+  for (guint rail = 0; rail < n_rails; rail++) {
+    const Chain hop = draft_add_flow(draft, src, dst, rail, share / n_rails);
+    if (chain_is_longer(hop, slowest))
+      slowest = hop;
+  }
+  return slowest;
+}
+
+guint draft_n_flows(const Draft *draft)
+{
+  return flow_set_n_flows(draft->set);
+}
+
+double *draft_loads(const Draft *draft, guint first)
+{
+  double *loads = g_new0(double, topology_n_links(draft->topology));
+
+  for (guint f = first; f < flow_set_n_flows(draft->set); f++) {
+    const Flow *flow = flow_set_flow(draft->set, f);
+    const guint32 *links = flow_set_links(draft->set, flow);
+    for (guint i = 0; i < flow->n_links; i++)
+      loads[links[i]] += flow->share;
+  }
+  return loads;
+}
+
+double draft_flow_s_per_B(const Draft *draft, const double *loads, guint index)
+{
+  const Flow *flow = flow_set_flow(draft->set, index);
+  const guint32 *links = flow_set_links(draft->set, flow);
+  double s_per_B = flow->share / flow->cap_Bps;
+
+  for (guint i = 0; i < flow->n_links; i++)
+    s_per_B = MAX(s_per_B,
+                  loads[links[i]] / topology_links(draft->topology)[links[i]].capacity_Bps);
+  return s_per_B;
+}
+
+void draft_finish(Draft *draft, const char *name, Chain chain, double fill_s_per_B,
+                  GArray *phases)
+{
+  CollPhase phase = {
+    .name = name,
+    .n_local_hops = chain.n_local_hops,
+    .n_net_hops = chain.n_net_hops,
+    .path_latency_s = chain.latency_s,
+    .bound_s_per_B = flow_set_bound_s_per_B(draft->set, topology_links(draft->topology),
+                                            topology_n_links(draft->topology)),
+    .fill_s_per_B = fill_s_per_B,
+  };
+
+  for (guint rank = 0; rank < draft->call->group->n_ranks; rank++)
+    phase.rank_share = MAX(phase.rank_share, draft->sent[rank]);
+  if (flow_set_n_flows(draft->set) > 0) {
+    phase.set = g_steal_pointer(&draft->set);
+    g_array_append_val(phases, phase);
+  }
+  draft_free(draft);
+}

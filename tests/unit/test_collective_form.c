@@ -1,0 +1,291 @@
+/**
+ * @file test_collective_form.c
+ * @brief The three views of a collective agree: plan, phases, closed form.
+ */
+#include "tests/unit/collective_cases.h"
+
+#include <CUnit/Basic.h>
+#include <math.h>
+
+/* Sums of up to some hundred terms. */
+static const double rounding = 1e-12;
+
+static const LinkCost *same_for_all(guint src G_GNUC_UNUSED, guint dst G_GNUC_UNUSED,
+                                    void *data)
+{
+  return data;
+}
+
+/* Idle, identical links: in the plan each rank has one, in the closed form the ranks of a
+ * node share a NIC, which must carry as much as all of theirs. */
+static void law_ideal(const CollOps *ops, const CollCall *call)
+{
+  const guint n_local = group_max_local(call->group);
+  LinkCost link = { 3e-6, 25e9 };
+  const CollCost cost = { link, { 3e-6, 25e9 * n_local } };
+  const double size_B = 1 << 20;
+  g_autoptr(Plan) plan = plan_of(ops, call, size_B);
+  const double path_s = plan_critical_path_s(plan, same_for_all, &link);
+  const double ideal_s = ops->ideal_s(call, size_B, &cost);
+
+  CU_ASSERT_EQUAL(ideal_s == 0, call->group->n_ranks == 1);
+  if (ops->exact)
+    CU_ASSERT_DOUBLE_EQUAL(path_s, ideal_s, rounding * ideal_s);
+}
+
+static void test_critical_path_meets_the_closed_form_on_identical_links(void)
+{
+  hold_all_even(law_ideal, 1, 100e3);
+}
+
+typedef struct {
+  const CollCall *call;
+  LinkCost local, net;
+} TwoCosts;
+
+static const LinkCost *local_or_net(guint src, guint dst, void *data)
+{
+  const TwoCosts *costs = data;
+  return group_is_local(costs->call->group, src, dst) ? &costs->local : &costs->net;
+}
+
+/* Without bytes only the hops count, however different the two kinds are. */
+static void compare_hops(const CollOps *ops, const CollCall *call, double slack)
+{
+  TwoCosts costs = { call, { 2e-6, 25e9 }, { 11e-6, 25e9 } };
+  const CollCost cost = { costs.local, costs.net };
+  g_autoptr(Plan) plan = plan_of(ops, call, 0);
+  const double path_s = plan_critical_path_s(plan, local_or_net, &costs);
+  const double ideal_s = ops->ideal_s(call, 0, &cost);
+
+  CU_ASSERT_TRUE(path_s <= ideal_s * (1 + rounding));
+  CU_ASSERT_TRUE(path_s >= ideal_s * (1 - slack - rounding));
+}
+
+static void law_hops(const CollOps *ops, const CollCall *call)
+{
+  compare_hops(ops, call, 0);
+}
+
+/* The closed form lets every phase wait for its largest node; no one rank may have to. */
+static void law_uneven_hops(const CollOps *ops, const CollCall *call)
+{
+  static const double uneven_slack = 0.3;
+  compare_hops(ops, call, uneven_slack);
+}
+
+static void test_critical_path_has_the_hops_of_the_closed_form(void)
+{
+  hold_all_even(law_hops, 1, 0);
+  hold_all_uneven(law_uneven_hops, 1, 0);
+}
+
+static void law_phases_ideal(const CollOps *ops, const CollCall *call)
+{
+  static const double size_B = 1 << 24;
+  g_autoptr(Topology) topology = plain_topology(call);
+  g_autoptr(GArray) phases = phases_of(ops, call, topology);
+  const CollCost cost = plain_cost();
+  CollCost with_latency = cost;
+  with_latency.net.alpha_s += switch_s;
+  const double ideal_s = ops->ideal_s(call, size_B, &with_latency);
+
+  CU_ASSERT_DOUBLE_EQUAL(phases_s(phases, call, size_B, &cost), ideal_s,
+                         rounding * ideal_s);
+}
+
+static void test_phases_add_up_to_the_closed_form_on_an_idle_star(void)
+{
+  for (guint n_rails = 1; n_rails <= 8; n_rails *= 2)
+    for (guint n_nodes = 1; n_nodes <= 9; n_nodes++)
+      for (guint ranks_per_node = n_rails; ranks_per_node <= 8; ranks_per_node++)
+        if (ranks_per_node % n_rails == 0)
+          hold_even(law_phases_ideal, n_nodes, ranks_per_node, n_rails, 1e6);
+}
+
+static void test_flat_ring_of_single_gpu_nodes_is_the_textbook_formula(void)
+{
+  static const double alpha_s = 11e-6, size_B = 12345678;
+  const CollCost cost = { { 0, 1 }, { alpha_s, 1 } };
+
+  for (guint n = 2; n <= 200; n = n == 64 ? 200 : n + 1) {
+    g_autoptr(Group) group = group_of_nodes(n, 1);
+    const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 1 };
+    g_autoptr(Topology) topology = plain_topology(&call);
+    g_autoptr(GArray) phases = phases_of(&coll_ring, &call, topology);
+    const double beta = (4096 + 26) / (10e9 * 4096);
+    const double formula_s = 2 * (n - 1) * (alpha_s + switch_s + size_B / n * beta);
+
+    CU_ASSERT_DOUBLE_EQUAL(phases_s(phases, &call, size_B, &cost), formula_s,
+                           rounding * formula_s);
+  }
+}
+
+/* Which pair of GPUs a route belongs to. */
+static GHashTable *routes_by_links(const Topology *topology, guint n_rails)
+{
+  GHashTable *table =
+    g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
+  const guint n = topology_n_gpus(topology);
+
+  for (guint i = 0; i < n * n * n_rails; i++) {
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+    topology_route(topology, i % n, i / n % n, i / n / n, 0, links);
+    if (links->len > 0)
+      g_hash_table_insert(table, g_bytes_new(links->data, links->len * sizeof(guint32)),
+                          GUINT_TO_POINTER(i % (n * n)));
+  }
+  return table;
+}
+
+/* Bytes from GPU src to GPU dst per byte of message, at [dst * n + src]. */
+static void add_flows(const GArray *phases, GHashTable *routes, double *traffic)
+{
+  for (guint i = 0; i < phases->len; i++) {
+    const FlowSet *set = g_array_index(phases, CollPhase, i).set;
+    for (guint f = 0; f < flow_set_n_flows(set); f++) {
+      const Flow *flow = flow_set_flow(set, f);
+      g_autoptr(GBytes) key =
+        g_bytes_new(flow_set_links(set, flow), flow->n_links * sizeof(guint32));
+      gpointer pair = NULL;
+      CU_ASSERT_TRUE_FATAL(g_hash_table_lookup_extended(routes, key, NULL, &pair));
+      traffic[GPOINTER_TO_UINT(pair)] += flow->share;
+    }
+  }
+}
+
+static void law_flows(const CollOps *ops, const CollCall *call)
+{
+  g_autoptr(Topology) topology = plain_topology(call);
+  const guint n = topology_n_gpus(topology);
+  g_autoptr(GHashTable) routes = routes_by_links(topology, call->n_rails);
+  g_autoptr(GArray) phases = phases_of(ops, call, topology);
+  g_autoptr(Plan) plan = plan_of(ops, call, 1);
+  g_autofree double *traffic = g_new0(double, n *n);
+  bool ok = true;
+
+  add_flows(phases, routes, traffic);
+  for (guint id = 0; id < plan_n_steps(plan); id++) {
+    const PlanStep *step = plan_step(plan, id);
+    traffic[call->group->gpus[step->dst] * n + call->group->gpus[step->src]] -=
+      step->size_B;
+  }
+  for (guint i = 0; i < n * n; i++)
+    ok = ok && fabs(traffic[i]) < rounding;
+  CU_ASSERT_TRUE(ok);
+}
+
+static void test_flows_carry_the_bytes_of_the_plan_between_the_same_ranks(void)
+{
+  for (guint n_rails = 1; n_rails <= 4; n_rails++)
+    for (guint n_nodes = 1; n_nodes <= 6; n_nodes++)
+      for (guint ranks_per_node = n_rails; ranks_per_node <= 6; ranks_per_node++)
+        hold_even(law_flows, n_nodes, ranks_per_node, n_rails, 0.3);
+  hold_all_uneven(law_flows, 1, 0.3);
+}
+
+static void law_floor(const CollOps *ops, const CollCall *call)
+{
+  static const double sizes_B[] = { 0, 1, 1e3, 1e6, 1e9 };
+  g_autoptr(Topology) topology = plain_topology(call);
+  g_autoptr(GArray) phases = phases_of(ops, call, topology);
+  const CollCost cost = plain_cost();
+
+  for (guint i = 0; i < G_N_ELEMENTS(sizes_B); i++) {
+    const double floor_s = coll_floor_s(call, sizes_B[i], &cost);
+    CU_ASSERT_TRUE(phases_s(phases, call, sizes_B[i], &cost) >= floor_s * (1 - rounding));
+    CU_ASSERT_TRUE(ops->ideal_s(call, sizes_B[i], &cost) >= floor_s * (1 - rounding));
+    CU_ASSERT_EQUAL(floor_s > 0, call->group->n_ranks > 1);
+  }
+}
+
+static void test_no_algorithm_beats_the_floor(void)
+{
+  for (guint n_rails = 1; n_rails <= 8; n_rails *= 2)
+    for (guint n_nodes = 1; n_nodes <= 20; n_nodes += n_nodes < 6 ? 1 : 7)
+      for (guint ranks_per_node = 1; ranks_per_node <= 16; ranks_per_node++)
+        hold_even(law_floor, n_nodes, ranks_per_node, n_rails, 100e3);
+  hold_all_uneven(law_floor, 2, 100e3);
+}
+
+static void test_the_floor_of_large_messages_is_the_rings_bandwidth(void)
+{
+  g_autoptr(Group) group = group_of_nodes(4, 1);
+  const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 1 };
+  const CollCost cost = { { 0, 1 }, { 1e-6, 10e9 } };
+
+  CU_ASSERT_DOUBLE_EQUAL(coll_floor_s(&call, 1e9, &cost), 1.5 * 0.1 + 1e-6, rounding);
+  CU_ASSERT_DOUBLE_EQUAL(coll_floor_s(&call, 0, &cost), 2e-6, rounding);
+}
+
+static void law_stays_in_the_group(const CollOps *ops, const CollCall *call)
+{
+  const Fixture fixture = { .n_nodes = 3,
+                            .n_gpus = 4,
+                            .n_nics = 2,
+                            .nic_Bps = 1e9,
+                            .fabric = "nvswitch",
+                            .fabric_keys = "port_rate=100 GB/s; pcie_rate=40 GB/s" };
+  g_autoptr(Topology) topology = fixture_topology(&fixture, NULL);
+  g_autoptr(GHashTable) routes = routes_by_links(topology, 2);
+  g_autoptr(GArray) phases = phases_of(ops, call, topology);
+  g_autoptr(Plan) plan = plan_of(ops, call, 1);
+  g_autofree double *traffic = g_new0(double, 12 * 12);
+  double sent = 0, planned = 0;
+  bool in_group[12] = { false };
+
+  for (guint rank = 0; rank < call->group->n_ranks; rank++)
+    in_group[call->group->gpus[rank]] = true;
+  add_flows(phases, routes, traffic);
+  for (guint i = 0; i < 12 * 12; i++) {
+    CU_ASSERT_TRUE((in_group[i % 12] && in_group[i / 12]) || traffic[i] == 0);
+    sent += traffic[i];
+  }
+  for (guint id = 0; id < plan_n_steps(plan); id++)
+    planned += plan_step(plan, id)->size_B;
+  CU_ASSERT_DOUBLE_EQUAL(sent, planned, rounding);
+}
+
+static void test_a_group_may_leave_gpus_and_nodes_out(void)
+{
+  static const guint even[] = { 1, 3, 9, 10 }, uneven[] = { 0, 5, 6, 7 };
+  g_autoptr(Group) two_each = group_new(even, 4, 4);
+  g_autoptr(Group) one_and_three = group_new(uneven, 4, 4);
+
+  hold_kinds(law_stays_in_the_group, &(CollCall){ .group = two_each, .n_rails = 2 });
+  hold_kinds(law_stays_in_the_group, &(CollCall){ .group = one_and_three, .n_rails = 2 });
+}
+
+static void test_hierarchical_has_three_phases_where_there_are_two_levels(void)
+{
+  static const struct {
+    guint n_nodes, ranks_per_node, n_phases;
+  } cases[] = { { 1, 8, 1 }, { 8, 1, 1 }, { 4, 8, 3 } };
+
+  for (guint c = 0; c < G_N_ELEMENTS(cases); c++) {
+    g_autoptr(Group) group = group_of_nodes(cases[c].n_nodes, cases[c].ranks_per_node);
+    const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 1 };
+    g_autoptr(Topology) topology = plain_topology(&call);
+    g_autoptr(GArray) phases = phases_of(&coll_hierarchical, &call, topology);
+    CU_ASSERT_EQUAL(phases->len, cases[c].n_phases);
+  }
+}
+
+int main(void)
+{
+  CU_initialize_registry();
+  CU_pSuite suite = CU_add_suite("forms of collectives", NULL, NULL);
+  CU_ADD_TEST(suite, test_critical_path_meets_the_closed_form_on_identical_links);
+  CU_ADD_TEST(suite, test_critical_path_has_the_hops_of_the_closed_form);
+  CU_ADD_TEST(suite, test_phases_add_up_to_the_closed_form_on_an_idle_star);
+  CU_ADD_TEST(suite, test_flat_ring_of_single_gpu_nodes_is_the_textbook_formula);
+  CU_ADD_TEST(suite, test_flows_carry_the_bytes_of_the_plan_between_the_same_ranks);
+  CU_ADD_TEST(suite, test_no_algorithm_beats_the_floor);
+  CU_ADD_TEST(suite, test_the_floor_of_large_messages_is_the_rings_bandwidth);
+  CU_ADD_TEST(suite, test_a_group_may_leave_gpus_and_nodes_out);
+  CU_ADD_TEST(suite, test_hierarchical_has_three_phases_where_there_are_two_levels);
+  CU_basic_run_tests();
+  const guint n_failed = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return n_failed == 0 ? 0 : 1;
+}
