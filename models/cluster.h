@@ -53,6 +53,8 @@ typedef struct {
   void *network_params; /**< owned */
   const TransportOps *transport;
   void *transport_params; /**< owned */
+  guint n_servers; /**< machines without GPUs on the same network, with a node's NICs;
+                        what a strategy asks for */
 } ClusterSpec;
 
 /** "nodes"; the rest are objects of their own. */

@@ -31,6 +31,13 @@ void node_graph_set_nic_out(NodeGraph *graph, guint gpu, guint nic, const guint3
 void node_graph_set_nic_in(NodeGraph *graph, guint nic, guint gpu, const guint32 *links,
                            guint n_links);
 
+/** Ways into and out of host memory. */
+typedef enum { HOST_FROM_GPU, HOST_TO_GPU, HOST_FROM_NIC, HOST_TO_NIC, HOST_WAY_N } HostWay;
+
+/** Lay down a way of GPU or NIC number @p index; @p links is copied. */
+void node_graph_set_host_way(NodeGraph *graph, HostWay way, guint index,
+                             const guint32 *links, guint n_links);
+
 /** The GPU that stands nearest to a NIC. */
 void node_graph_set_nic_gpu(NodeGraph *graph, guint nic, guint gpu);
 

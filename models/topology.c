@@ -22,7 +22,7 @@ const char *const topology_tier_names[] = {
 /* Links are numbered node after node as the fabric drew one, then the two cables of each
  * NIC (up, down), node after node, then the network's own. */
 struct Topology {
-  guint n_nodes;
+  guint n_nodes, n_machines;
   NodeGraph *node;
   GArray *links; /* of Link */
   guint32 first_cable;
@@ -47,12 +47,12 @@ static bool fits(const ClusterSpec *cluster, GError **error)
                 cluster->n_nodes, cluster->node.n_gpus, n_gpus, CLUSTER_MAX_GPUS);
     return false;
   }
-  if (cluster->n_nodes > 1 && cluster->node.n_nics == 0) {
+  if (cluster->n_nodes + cluster->n_servers > 1 && cluster->node.n_nics == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
                 "%u nodes without NICs cannot reach one another", cluster->n_nodes);
     return false;
   }
-  if (cluster->n_nodes > 1 && !(cluster->node.nic_rate_Bps > 0)) {
+  if (cluster->n_nodes + cluster->n_servers > 1 && !(cluster->node.nic_rate_Bps > 0)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%u nodes need NICs with a rate above 0",
                 cluster->n_nodes);
     return false;
@@ -70,7 +70,7 @@ static bool draw_nodes(Topology *topology, const ClusterSpec *cluster, GError **
   g_return_val_if_fail(node_graph_is_complete(topology->node), false);
 
   const guint n_links = node_graph_n_links(topology->node);
-  const guint64 n_cables = 2 * (guint64)node->n_nics * cluster->n_nodes;
+  const guint64 n_cables = 2 * (guint64)node->n_nics * topology->n_machines;
   const guint64 n_all = (guint64)n_links * cluster->n_nodes + n_cables;
   if (n_all > G_MAXINT32) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
@@ -90,7 +90,7 @@ static bool draw_network(Topology *topology, const ClusterSpec *cluster, GError 
   const TransportEffect effect =
     cluster->transport->apply(cluster->transport_params, cluster->node.nic_rate_Bps);
   const NetworkPorts ports = {
-    .n_nodes = cluster->n_nodes,
+    .n_nodes = topology->n_machines,
     .nics_per_node = cluster->node.n_nics,
     .nic_Bps = cluster->node.nic_rate_Bps * effect.goodput,
     .goodput = effect.goodput,
@@ -118,10 +118,11 @@ Topology *topology_new(const ClusterSpec *cluster, GError **error)
 
   g_autoptr(Topology) topology = g_new0(Topology, 1);
   topology->n_nodes = cluster->n_nodes;
+  topology->n_machines = cluster->n_nodes + cluster->n_servers;
   topology->flow_cap_Bps = INFINITY;
   if (!draw_nodes(topology, cluster, error))
     return NULL;
-  if (cluster->n_nodes > 1 && !draw_network(topology, cluster, error))
+  if (topology->n_machines > 1 && !draw_network(topology, cluster, error))
     return NULL;
   return g_steal_pointer(&topology);
 }
@@ -185,6 +186,19 @@ static void append_in_node(const Topology *topology, guint node, NodeRoute route
   }
 }
 
+/* From cable to cable. */
+static void append_between(const Topology *topology, guint src, guint dst, guint nic,
+                           guint64 hash, GArray *links)
+{
+  const guint n_nics = topology_nics_per_node(topology);
+  const guint32 up = topology->first_cable + 2 * (src * n_nics + nic);
+  const guint32 down = topology->first_cable + 2 * (dst * n_nics + nic) + 1;
+
+  g_array_append_val(links, up);
+  topology->network->route(topology->network_state, src, nic, dst, nic, hash, links);
+  g_array_append_val(links, down);
+}
+
 void topology_route(const Topology *topology, guint src, guint dst, guint rail,
                     guint64 hash, GArray *links)
 {
@@ -199,16 +213,44 @@ void topology_route(const Topology *topology, guint src, guint dst, guint rail,
     return;
   }
   const guint nic = rail % n_nics;
-  const guint32 up = topology->first_cable + 2 * (src_node * n_nics + nic);
-  const guint32 down = topology->first_cable + 2 * (dst_node * n_nics + nic) + 1;
 
   append_in_node(topology, src_node, node_graph_nic_out(topology->node, src % n_gpus, nic),
                  links);
-  g_array_append_val(links, up);
-  topology->network->route(topology->network_state, src_node, nic, dst_node, nic, hash,
-                           links);
-  g_array_append_val(links, down);
+  append_between(topology, src_node, dst_node, nic, hash, links);
   append_in_node(topology, dst_node, node_graph_nic_in(topology->node, nic, dst % n_gpus),
+                 links);
+}
+
+guint topology_n_machines(const Topology *topology)
+{
+  return topology->n_machines;
+}
+
+void topology_route_hosts(const Topology *topology, guint src, guint dst, guint rail,
+                          guint64 hash, GArray *links)
+{
+  g_return_if_fail(src < topology->n_machines && dst < topology->n_machines);
+  if (src == dst)
+    return;
+
+  const guint nic = rail % topology_nics_per_node(topology);
+  if (src < topology->n_nodes)
+    append_in_node(topology, src, node_graph_host_way(topology->node, HOST_TO_NIC, nic),
+                   links);
+  append_between(topology, src, dst, nic, hash, links);
+  if (dst < topology->n_nodes)
+    append_in_node(topology, dst, node_graph_host_way(topology->node, HOST_FROM_NIC, nic),
+                   links);
+}
+
+void topology_route_staging(const Topology *topology, guint gpu, bool to_host,
+                            GArray *links)
+{
+  const guint n_gpus = topology_gpus_per_node(topology);
+
+  append_in_node(topology, gpu / n_gpus,
+                 node_graph_host_way(topology->node, to_host ? HOST_FROM_GPU : HOST_TO_GPU,
+                                     gpu % n_gpus),
                  links);
 }
 

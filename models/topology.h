@@ -60,6 +60,20 @@ void topology_set_capacity(Topology *topology, guint link, double capacity_Bps);
 void topology_route(const Topology *topology, guint src, guint dst, guint rail,
                     guint64 hash, GArray *links);
 
+/** Machines: the nodes, and behind them servers without GPUs. */
+guint topology_n_machines(const Topology *topology);
+
+/**
+ * Append the links from the host memory of machine @p src to that of @p dst; none if equal.
+ * A server's memory is as fast as its NICs: its routes begin and end at their cables.
+ */
+void topology_route_hosts(const Topology *topology, guint src, guint dst, guint rail,
+                          guint64 hash, GArray *links);
+
+/** Append the links between GPU @p gpu and the host memory of its node. */
+void topology_route_staging(const Topology *topology, guint gpu, bool to_host,
+                            GArray *links);
+
 /** Sum of the latencies of @p links[first..] [s]. */
 double topology_latency_s(const Topology *topology, const guint32 *links, guint n_links);
 

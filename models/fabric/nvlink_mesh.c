@@ -270,6 +270,7 @@ static bool mesh_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
   g_autoptr(PcieTree) tree = pcie_tree_new(&params->pcie, graph, false);
   set_gpu_routes(&mesh, tree);
   pcie_tree_set_nic_routes(tree, graph);
+  pcie_tree_set_host_ways(tree, graph);
   return true;
 }
 

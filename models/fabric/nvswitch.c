@@ -50,6 +50,7 @@ static bool nvswitch_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
 
   g_autoptr(PcieTree) tree = pcie_tree_new(&params->pcie, graph, false);
   pcie_tree_set_nic_routes(tree, graph);
+  pcie_tree_set_host_ways(tree, graph);
   node_graph_add_ring_order(graph, order);
   return true;
 }

@@ -68,6 +68,7 @@ static bool pcie_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
   }
   set_gpu_routes(tree, host_links, graph);
   pcie_tree_set_nic_routes(tree, graph);
+  pcie_tree_set_host_ways(tree, graph);
   for (guint gpu = 0; gpu < n; gpu++)
     order[gpu] = gpu;
   node_graph_add_ring_order(graph, order);

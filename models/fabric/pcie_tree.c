@@ -139,6 +139,31 @@ void pcie_tree_route_through_host(const PcieTree *tree, guint src_gpu, guint dst
   g_array_append_val(path, tree->gpus[dst_gpu].down);
 }
 
+static void set_host_way(const PcieTree *tree, NodeGraph *graph, HostWay way, guint index,
+                         const Port *port, guint switch_index)
+{
+  const bool into_host = way == HOST_FROM_GPU || way == HOST_FROM_NIC;
+  guint32 links[2];
+  guint n = 0;
+
+  if (!into_host && tree->switches != NULL)
+    links[n++] = tree->switches[switch_index].down;
+  links[n++] = into_host ? port->up : port->down;
+  if (into_host && tree->switches != NULL)
+    links[n++] = tree->switches[switch_index].up;
+  node_graph_set_host_way(graph, way, index, links, n);
+}
+
+void pcie_tree_set_host_ways(const PcieTree *tree, NodeGraph *graph)
+{
+  for (guint gpu = 0; gpu < tree->n_gpus; gpu++)
+    for (HostWay way = HOST_FROM_GPU; way <= HOST_TO_GPU; way++)
+      set_host_way(tree, graph, way, gpu, &tree->gpus[gpu], switch_of_gpu(tree, gpu));
+  for (guint nic = 0; nic < tree->n_nics; nic++)
+    for (HostWay way = HOST_FROM_NIC; way <= HOST_TO_NIC; way++)
+      set_host_way(tree, graph, way, nic, &tree->nics[nic], switch_of_nic(tree, nic));
+}
+
 static bool is_nearest_to_some_nic(const NodeGraph *graph, guint gpu)
 {
   for (guint nic = 0; nic < node_graph_n_nics(graph); nic++)

@@ -64,6 +64,10 @@ void pcie_tree_route(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray 
 void pcie_tree_route_through_host(const PcieTree *tree, guint src_gpu, guint dst_gpu,
                                   const guint32 *host_links, GArray *path);
 
+/** Lay the ways between host memory and every GPU and NIC: their own port, and that of
+ *  their switch where there is one above. */
+void pcie_tree_set_host_ways(const PcieTree *tree, NodeGraph *graph);
+
 /**
  * Lay all routes between GPUs and NICs, after those between GPUs. A GPU away from the NIC
  * that has an NVLink route to the GPU nearest to it hands its data over there (NCCL's PXN,

@@ -7,14 +7,20 @@ typedef struct {
 
 struct NodeGraph {
   guint n_gpus, n_nics;
-  GArray *links;       /* of Link */
-  GArray *path;        /* of guint32: routes one after another */
-  Stretch *gpu_routes; /* [src * n_gpus + dst] */
-  Stretch *nic_out;    /* [gpu * n_nics + nic] */
-  Stretch *nic_in;     /* [gpu * n_nics + nic] */
-  guint *nic_gpu;      /* [nic] */
-  GArray *ring_orders; /* of guint, n_gpus per order */
+  GArray *links;                  /* of Link */
+  GArray *path;                   /* of guint32: routes one after another */
+  Stretch *gpu_routes;            /* [src * n_gpus + dst] */
+  Stretch *nic_out;               /* [gpu * n_nics + nic] */
+  Stretch *nic_in;                /* [gpu * n_nics + nic] */
+  Stretch *host_ways[HOST_WAY_N]; /* [gpu], or [nic] */
+  guint *nic_gpu;                 /* [nic] */
+  GArray *ring_orders;            /* of guint, n_gpus per order */
 };
+
+static guint n_host_ways(const NodeGraph *graph, HostWay way)
+{
+  return way <= HOST_TO_GPU ? graph->n_gpus : graph->n_nics;
+}
 
 NodeGraph *node_graph_new(guint n_gpus, guint n_nics)
 {
@@ -26,6 +32,8 @@ NodeGraph *node_graph_new(guint n_gpus, guint n_nics)
   graph->gpu_routes = g_new0(Stretch, (gsize)n_gpus * n_gpus);
   graph->nic_out = g_new0(Stretch, (gsize)n_gpus * n_nics);
   graph->nic_in = g_new0(Stretch, (gsize)n_gpus * n_nics);
+  for (guint way = 0; way < HOST_WAY_N; way++)
+    graph->host_ways[way] = g_new0(Stretch, n_host_ways(graph, way));
   graph->nic_gpu = g_new0(guint, n_nics);
   graph->ring_orders = g_array_new(FALSE, FALSE, sizeof(guint));
   return graph;
@@ -40,6 +48,8 @@ void node_graph_free(NodeGraph *graph)
   g_free(graph->gpu_routes);
   g_free(graph->nic_out);
   g_free(graph->nic_in);
+  for (guint way = 0; way < HOST_WAY_N; way++)
+    g_free(graph->host_ways[way]);
   g_free(graph->nic_gpu);
   g_array_unref(graph->ring_orders);
   g_free(graph);
@@ -93,6 +103,13 @@ void node_graph_set_nic_in(NodeGraph *graph, guint nic, guint gpu, const guint32
   lay_route(graph, &graph->nic_in[gpu * graph->n_nics + nic], links, n_links);
 }
 
+void node_graph_set_host_way(NodeGraph *graph, HostWay way, guint index,
+                             const guint32 *links, guint n_links)
+{
+  g_return_if_fail(index < n_host_ways(graph, way));
+  lay_route(graph, &graph->host_ways[way][index], links, n_links);
+}
+
 void node_graph_set_nic_gpu(NodeGraph *graph, guint nic, guint gpu)
 {
   g_return_if_fail(gpu < graph->n_gpus && nic < graph->n_nics);
@@ -139,6 +156,11 @@ NodeRoute node_graph_nic_in(const NodeGraph *graph, guint nic, guint gpu)
   return route_of(graph, graph->nic_in[gpu * graph->n_nics + nic]);
 }
 
+NodeRoute node_graph_host_way(const NodeGraph *graph, HostWay way, guint index)
+{
+  return route_of(graph, graph->host_ways[way][index]);
+}
+
 guint node_graph_nic_gpu(const NodeGraph *graph, guint nic)
 {
   return graph->nic_gpu[nic];
@@ -176,6 +198,10 @@ bool node_graph_is_complete(const NodeGraph *graph)
   for (guint i = 0; i < n * graph->n_nics; i++)
     if (graph->nic_out[i].n_links == 0 || graph->nic_in[i].n_links == 0)
       return false;
+  for (guint way = 0; way < HOST_WAY_N; way++)
+    for (guint i = 0; i < n_host_ways(graph, way); i++)
+      if (graph->host_ways[way][i].n_links == 0)
+        return false;
   for (guint i = 0; i < node_graph_n_ring_orders(graph); i++)
     if (!is_permutation(node_graph_ring_order(graph, i), n))
       return false;
