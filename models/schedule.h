@@ -11,6 +11,7 @@ typedef struct {
   GArray *gradients; /**< of guint32: indices into the workload's gradients; owned */
   double size_B;
   double priority; /**< the smallest first, where a resource minds (Resource.by_priority) */
+  guint server;    /**< which server sums it; see Composition.n_servers */
   guint n_parts;   /**< the unit is one of so many pieces of its only gradient; 1: whole */
 } Unit;
 

@@ -32,6 +32,13 @@ void pipeline_add_stage(Pipeline *pipeline, const Stage *stage)
   g_array_append_vals(pipeline->stages, stage, 1);
 }
 
+guint composition_machine(const Composition *composition, guint n_nodes, guint server)
+{
+  return server < composition->n_extra_servers
+           ? n_nodes + server
+           : (server - composition->n_extra_servers) % n_nodes;
+}
+
 double strategy_copy_s_per_B(const GpuSpec *gpu)
 {
   return 2 / gpu->memory_Bps;

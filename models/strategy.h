@@ -4,11 +4,13 @@
  */
 #pragma once
 
+#include "models/move.h"
 #include "models/schedule.h"
 
 typedef enum {
   STAGE_WAIT,       /**< takes what stage_wait_s() says */
-  STAGE_COLLECTIVE, /**< an all-reduce of the unit by the library */
+  STAGE_COLLECTIVE, /**< a collective of all GPUs by the library */
+  STAGE_MOVE,       /**< stage_wait_s(), then a movement of models/move.h */
 } StageKind;
 
 /** One stage of the way of a unit. Consecutive stages on one resource hold it together. */
@@ -21,6 +23,10 @@ typedef struct {
   double per_tensor_s;     /**< STAGE_WAIT, per tensor or batch of tensors [s] */
   guint tensors_per_batch; /**< tensors that share one per_tensor_s; 0 counts as 1 */
   double per_B_s;          /**< STAGE_WAIT [s/B] */
+  CollKind collective;     /**< STAGE_COLLECTIVE */
+  Move move;               /**< STAGE_MOVE; pushes to and pulls from Unit.server */
+  double alpha_s;          /**< STAGE_MOVE, per hop on its longest way, on top of what the
+                                transport takes between machines [s] */
 } Stage;
 
 /**
@@ -38,6 +44,7 @@ typedef struct {
   double credit_B;    /**< units it has taken and that have not yet left stage
                            @ref credit_stage may hold so much, and one unit more; 0: any */
   guint credit_stage; /**< index of a stage; beyond the last: until synchronised */
+  bool per_server;    /**< every server has such a queue: Unit.server picks; no credit */
 } Resource;
 
 typedef struct {
@@ -56,6 +63,9 @@ typedef struct {
   void *schedule_state; /**< owned; freed with schedule->free() */
   Pipeline pipeline;
   double communication_B;  /**< buffers on one GPU [B] */
+  guint n_servers;         /**< that units may name; 0 without STAGE_MOVE to servers */
+  guint n_extra_servers;   /**< of them, the first so many run on machines of their own, the
+                                others on the nodes in turn */
   bool crosses_iterations; /**< a layer's next forward waits for its own gradients only;
                                 false: for all, after every backward */
 } Composition;
@@ -71,6 +81,9 @@ extern const StrategyOps strategy_none;
 extern const StrategyOps strategy_wait_free;
 extern const StrategyOps strategy_horovod;
 extern const StrategyOps strategy_ddp;
+
+/** Machine that server @p server runs on, of topology_n_machines(). */
+guint composition_machine(const Composition *composition, guint n_nodes, guint server);
 
 /** Append to an empty or growing pipeline; returns the number of the resource, which is
  *  first come first served and without credit until pipeline_resource() says otherwise. */

@@ -86,6 +86,7 @@ static void ddp_compose(const void *params, const StrategyContext *context,
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "all_reduce",
                                  .kind = STAGE_COLLECTIVE,
+                                 .collective = COLL_ALL_REDUCE,
                                  .resource = stream,
                                });
   if (!self->gradient_as_bucket_view) {

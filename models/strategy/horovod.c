@@ -158,6 +158,7 @@ static void horovod_compose(const void *params, const StrategyContext *context,
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "all_reduce",
                                  .kind = STAGE_COLLECTIVE,
+                                 .collective = COLL_ALL_REDUCE,
                                  .resource = stream,
                                });
   copy.name = "copy_out";

@@ -77,6 +77,7 @@ static void none_compose(const void *params, const StrategyContext *context,
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "all_reduce",
                                  .kind = STAGE_COLLECTIVE,
+                                 .collective = COLL_ALL_REDUCE,
                                  .resource = stream,
                                });
   pipeline_add_stage(pipeline, &(Stage){

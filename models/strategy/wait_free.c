@@ -31,6 +31,7 @@ static void wait_free_compose(const void *params, const StrategyContext *context
     pipeline, &(Stage){
                 .name = "all_reduce",
                 .kind = STAGE_COLLECTIVE,
+                .collective = COLL_ALL_REDUCE,
                 .resource = pipeline_add_resource(pipeline, "nccl stream", self->streams),
               });
   out->schedule = &schedule_wait_free;

@@ -33,8 +33,10 @@ static double run_once(const Run *run, const LibraryChoice *choice, double size_
   const double from_s = engine_now_s(run->engine);
 
   engine_sleep(run->engine, choice->launch_s);
-  for (guint p = 0; p < exchange_n_phases(run->exchange, choice); p++) {
-    const ExchangePhase phase = exchange_phase(run->exchange, choice, p, size_B);
+  for (guint p = 0; p < exchange_n_phases(run->exchange, run->forecast->kind, choice);
+       p++) {
+    const ExchangePhase phase =
+      exchange_phase(run->exchange, run->forecast->kind, choice, p, size_B);
     engine_sleep(run->engine, phase.wait_s);
     exchange_transfer(run->engine, &phase);
   }
@@ -44,15 +46,16 @@ static double run_once(const Run *run, const LibraryChoice *choice, double size_
 static void add_row(const Run *run, double size_B)
 {
   const double n = run->timings->n_ranks;
-  const LibraryChoice choice = exchange_choose(run->exchange, size_B);
+  const LibraryChoice choice = exchange_choose(run->exchange, run->forecast->kind, size_B);
   Timing row = { .size_B = size_B, .time_s = run_once(run, &choice, size_B) };
 
   row.algbw_Bps = row.time_s > 0 ? size_B / row.time_s : 0;
   row.busbw_Bps = row.algbw_Bps * bus_factor(run->forecast->kind, n);
   row.algorithm = g_strdup(choice.collective->info.name);
   row.protocol = g_strdup(choice.protocol);
-  row.floor_s = exchange_floor_s(run->exchange, size_B);
-  row.bottleneck = g_strdup(exchange_bottleneck(run->exchange, size_B));
+  row.floor_s = exchange_floor_s(run->exchange, run->forecast->kind, size_B);
+  row.bottleneck =
+    g_strdup(exchange_bottleneck(run->exchange, run->forecast->kind, size_B));
   g_array_append_val(run->timings->rows, row);
 }
 
@@ -83,7 +86,8 @@ static Timings *describe(const Setup *setup, const CollForecast *forecast,
 Timings *collective_forecast(const Setup *setup, const CollForecast *forecast,
                              GError **error)
 {
-  g_autoptr(Exchange) exchange = exchange_new(setup, forecast->kind, error);
+  const ExchangeNeeds needs = { .kinds = forecast->kind };
+  g_autoptr(Exchange) exchange = exchange_new(setup, &needs, error);
   if (exchange == NULL)
     return NULL;
 

@@ -2,24 +2,33 @@
 
 #include "models/transport.h"
 
-#include <math.h>
+#include <string.h>
 
-/* A collective, laid down on the cluster. */
+/* Phases laid down on the cluster: of a collective, or of a move. */
 typedef struct {
-  const CollOps *collective;
+  CollKind kind;
+  const CollOps *collective; /* NULL: a move */
+  Move move;
+  guint server;     /* pushes and pulls only */
   GArray *phases;   /* of CollPhase */
   PhaseLoad *loads; /* of each phase */
   guint first_set;  /* the engine's number of the first phase's set */
 } Laid;
 
+/* What a library decides from, for one kind of collective. */
+typedef struct {
+  const Exchange *exchange;
+  CollCall call;
+  LibraryCall library_call;
+} Kind;
+
 struct Exchange {
   const LibraryOps *library;
   const void *library_params;
   Topology *topology;
-  Group *group; /* of all GPUs */
-  CollCall call;
-  LibraryCall library_call;
-  GArray *laid; /* of Laid */
+  Group *group;     /* of all GPUs */
+  GPtrArray *kinds; /* of Kind */
+  GArray *laid;     /* of Laid */
   double tier_capacity_Bps[TIER_N];
   guint tier_n_links[TIER_N];
 };
@@ -31,19 +40,49 @@ static void laid_clear(gpointer pointer)
   g_free(laid->loads);
 }
 
-static const Laid *find_laid(const Exchange *exchange, const CollOps *collective)
+static const Laid *find_laid(const Exchange *exchange, CollKind kind,
+                             const CollOps *collective)
 {
   for (guint i = 0; i < exchange->laid->len; i++) {
     const Laid *laid = &g_array_index(exchange->laid, Laid, i);
-    if (laid->collective == collective)
+    if (laid->collective == collective && laid->kind == kind)
       return laid;
   }
   g_return_val_if_reached(NULL);
 }
 
+static const Laid *find_move(const Exchange *exchange, Move move, guint server)
+{
+  for (guint i = 0; i < exchange->laid->len; i++) {
+    const Laid *laid = &g_array_index(exchange->laid, Laid, i);
+    if (laid->collective == NULL && laid->move == move && laid->server == server)
+      return laid;
+  }
+  g_return_val_if_reached(NULL);
+}
+
+static const Kind *find_kind(const Exchange *exchange, CollKind kind)
+{
+  for (guint i = 0; i < exchange->kinds->len; i++) {
+    const Kind *one = g_ptr_array_index(exchange->kinds, i);
+    if (one->call.kind == kind)
+      return one;
+  }
+  g_return_val_if_reached(NULL);
+}
+
+static bool has_kind(const Exchange *exchange, CollKind kind)
+{
+  for (guint i = 0; i < exchange->kinds->len; i++)
+    if (((const Kind *)g_ptr_array_index(exchange->kinds, i))->call.kind == kind)
+      return true;
+  return false;
+}
+
 static const GArray *phases_of(const CollOps *collective, void *data)
 {
-  return find_laid(data, collective)->phases;
+  const Kind *kind = data;
+  return find_laid(kind->exchange, kind->call.kind, collective)->phases;
 }
 
 static void measure_load(const Exchange *exchange, const FlowSet *set, double *per_link,
@@ -64,18 +103,46 @@ static void measure_load(const Exchange *exchange, const FlowSet *set, double *p
   }
 }
 
-static void lay(Exchange *exchange, const CollOps *collective)
+static void keep(Exchange *exchange, Laid *laid)
 {
-  Laid laid = { .collective = collective, .phases = coll_phases_new() };
-
-  collective->phases(&exchange->call, exchange->topology, laid.phases);
-  laid.loads = g_new0(PhaseLoad, laid.phases->len);
-  for (guint p = 0; p < laid.phases->len; p++) {
+  laid->loads = g_new0(PhaseLoad, laid->phases->len);
+  for (guint p = 0; p < laid->phases->len; p++) {
     g_autofree double *per_link = g_new0(double, topology_n_links(exchange->topology));
-    measure_load(exchange, g_array_index(laid.phases, CollPhase, p).set, per_link,
-                 &laid.loads[p]);
+    measure_load(exchange, g_array_index(laid->phases, CollPhase, p).set, per_link,
+                 &laid->loads[p]);
   }
-  g_array_append_val(exchange->laid, laid);
+  g_array_append_vals(exchange->laid, laid, 1);
+}
+
+static void lay(Exchange *exchange, const Kind *kind, const CollOps *collective)
+{
+  Laid laid = { .kind = kind->call.kind,
+                .collective = collective,
+                .phases = coll_phases_new() };
+
+  collective->phases(&kind->call, exchange->topology, laid.phases);
+  keep(exchange, &laid);
+}
+
+static void lay_move(Exchange *exchange, Move move, guint server, guint machine)
+{
+  Laid laid = { .move = move, .server = server, .phases = coll_phases_new() };
+  const CollPhase phase = move_phase(exchange->topology, move, machine);
+
+  g_array_append_val(laid.phases, phase);
+  keep(exchange, &laid);
+}
+
+static void lay_moves(Exchange *exchange, const ExchangeNeeds *needs)
+{
+  for (Move move = 0; move < MOVE_N; move++) {
+    if (!(needs->moves & 1u << move))
+      continue;
+    const guint n = move_needs_server(move) ? needs->n_servers : 1;
+    for (guint server = 0; server < n; server++)
+      lay_move(exchange, move, server,
+               move_needs_server(move) ? needs->machines[server] : 0);
+  }
 }
 
 static void sum_tiers(Exchange *exchange)
@@ -99,21 +166,22 @@ static const Link *local_port(const Topology *topology)
                          : &topology_links(topology)[g_array_index(route, guint32, 0)];
 }
 
-static void describe_calls(Exchange *exchange, const Setup *setup, CollKind kind)
+static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKind kind)
 {
   const Topology *topology = exchange->topology;
   const Link *port = local_port(topology);
   const ClusterSpec *cluster = &setup->cluster;
   const TransportEffect effect =
     cluster->transport->apply(cluster->transport_params, cluster->node.nic_rate_Bps);
+  Kind *one = g_new(Kind, 1);
 
-  exchange->group = group_new_all(topology);
-  exchange->call = (CollCall){
+  *one = (Kind){ .exchange = exchange };
+  one->call = (CollCall){
     .kind = kind,
     .group = exchange->group,
     .n_rails = topology_n_nodes(topology) > 1 ? topology_nics_per_node(topology) : 1,
   };
-  exchange->library_call = (LibraryCall){
+  one->library_call = (LibraryCall){
     .kind = kind,
     .n_nodes = topology_n_nodes(topology),
     .ranks_per_node = topology_gpus_per_node(topology),
@@ -123,42 +191,56 @@ static void describe_calls(Exchange *exchange, const Setup *setup, CollKind kind
     .phases_of = phases_of,
     .links = topology_links(topology),
     .n_links = topology_n_links(topology),
-    .data = exchange,
+    .data = one,
   };
+  return one;
 }
 
-Exchange *exchange_new(const Setup *setup, CollKind kind, GError **error)
+static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GError **error)
 {
-  g_autoptr(Topology) topology = topology_new(&setup->cluster, error);
+  g_autoptr(GPtrArray) candidates = g_ptr_array_new();
+  Kind *one = describe_kind(exchange, setup, kind);
+
+  g_ptr_array_add(exchange->kinds, one);
+  exchange->library->candidates(exchange->library_params, &one->library_call, candidates);
+  for (guint i = 0; i < candidates->len; i++)
+    lay(exchange, one, g_ptr_array_index(candidates, i));
+  if (candidates->len > 0)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "library %s has no algorithm for %s yet",
+              setup->library->info.name, coll_kind_name(kind));
+  return false;
+}
+
+Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **error)
+{
+  ClusterSpec cluster = setup->cluster;
+  cluster.n_servers = needs->n_extra_servers;
+  g_autoptr(Topology) topology = topology_new(&cluster, error);
   if (topology == NULL)
     return NULL;
 
-  Exchange *exchange = g_new0(Exchange, 1);
-  g_autoptr(GPtrArray) candidates = g_ptr_array_new();
-
+  g_autoptr(Exchange) exchange = g_new0(Exchange, 1);
   exchange->topology = g_steal_pointer(&topology);
+  exchange->group = group_new_all(exchange->topology);
   exchange->library = setup->library;
   exchange->library_params = setup->library_params;
+  exchange->kinds = g_ptr_array_new_with_free_func(g_free);
   exchange->laid = g_array_new(FALSE, FALSE, sizeof(Laid));
   g_array_set_clear_func(exchange->laid, laid_clear);
   sum_tiers(exchange);
-  describe_calls(exchange, setup, kind);
-  exchange->library->candidates(exchange->library_params, &exchange->library_call,
-                                candidates);
-  for (guint i = 0; i < candidates->len; i++)
-    lay(exchange, g_ptr_array_index(candidates, i));
-  if (candidates->len == 0) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "library %s has no algorithm for %s yet",
-                setup->library->info.name, coll_kind_name(kind));
-    g_clear_pointer(&exchange, exchange_free);
-  }
-  return exchange;
+  for (guint kind = 1; kind <= needs->kinds; kind <<= 1)
+    if ((needs->kinds & kind) && !lay_kind(exchange, setup, (CollKind)kind, error))
+      return NULL;
+  lay_moves(exchange, needs);
+  return g_steal_pointer(&exchange);
 }
 
 void exchange_free(Exchange *exchange)
 {
   topology_free(exchange->topology);
   group_free(exchange->group);
+  g_ptr_array_unref(exchange->kinds);
   g_array_unref(exchange->laid);
   g_free(exchange);
 }
@@ -184,31 +266,50 @@ void exchange_announce(Exchange *exchange, Engine *engine, bool overlap)
     g_array_index(exchange->laid, Laid, i).first_set += first;
 }
 
-LibraryChoice exchange_choose(const Exchange *exchange, double size_B)
+LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B)
 {
-  return exchange->library->choose(exchange->library_params, &exchange->library_call,
-                                   size_B);
+  return exchange->library->choose(exchange->library_params,
+                                   &find_kind(exchange, kind)->library_call, size_B);
 }
 
-guint exchange_n_phases(const Exchange *exchange, const LibraryChoice *choice)
+guint exchange_n_phases(const Exchange *exchange, CollKind kind,
+                        const LibraryChoice *choice)
 {
-  return find_laid(exchange, choice->collective)->phases->len;
+  return find_laid(exchange, kind, choice->collective)->phases->len;
 }
 
-ExchangePhase exchange_phase(const Exchange *exchange, const LibraryChoice *choice,
-                             guint index, double size_B)
+static ExchangePhase phase_of(const Laid *laid, guint index, const CollTerms *terms,
+                              double size_B)
 {
-  const Laid *laid = find_laid(exchange, choice->collective);
   const CollPhase *phase = &g_array_index(laid->phases, CollPhase, index);
 
   return (ExchangePhase){
     .name = phase->name,
     .set = laid->first_set + index,
-    .wait_s = coll_phase_wait_s(phase, &choice->terms, size_B),
-    .least_s = coll_phase_least_s(phase, &choice->terms, size_B),
-    .wire_B = size_B * choice->terms.wire_factor,
+    .wait_s = coll_phase_wait_s(phase, terms, size_B),
+    .least_s = coll_phase_least_s(phase, terms, size_B),
+    .wire_B = size_B * terms->wire_factor,
     .load = &laid->loads[index],
   };
+}
+
+ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,
+                             const LibraryChoice *choice, guint index, double size_B)
+{
+  return phase_of(find_laid(exchange, kind, choice->collective), index, &choice->terms,
+                  size_B);
+}
+
+ExchangePhase exchange_move(const Exchange *exchange, Move move, guint server,
+                            double alpha_s, double size_B)
+{
+  const CollTerms terms = {
+    .alpha_local_s = alpha_s,
+    .alpha_net_s = alpha_s + topology_message_latency_s(exchange->topology),
+    .wire_factor = 1,
+  };
+  return phase_of(find_move(exchange, move, move_needs_server(move) ? server : 0), 0,
+                  &terms, size_B);
 }
 
 void exchange_transfer(Engine *engine, const ExchangePhase *phase)
@@ -230,33 +331,78 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier)
   return exchange->tier_n_links[tier];
 }
 
-double exchange_floor_s(const Exchange *exchange, double size_B)
+/* Without a library that runs it, messages are as quick as light. */
+static CollTerms terms_of(const Exchange *exchange, CollKind kind, double size_B)
 {
-  const LibraryChoice choice = exchange_choose(exchange, size_B);
+  return has_kind(exchange, kind) ? exchange_choose(exchange, kind, size_B).terms
+                                  : (CollTerms){ .wire_factor = 1 };
+}
+
+double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)
+{
+  const CollTerms terms = terms_of(exchange, kind, size_B);
+  const CollCall call = {
+    .kind = kind,
+    .group = exchange->group,
+    .n_rails = MAX(topology_nics_per_node(exchange->topology), 1),
+  };
   const CollCost cost = {
-    .local = { .alpha_s = choice.terms.alpha_local_s,
+    .local = { .alpha_s = terms.alpha_local_s,
                .bandwidth_Bps = topology_gpu_Bps(exchange->topology) },
-    .net = { .alpha_s = choice.terms.alpha_net_s,
+    .net = { .alpha_s = terms.alpha_net_s,
              .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
   };
 
-  return coll_floor_s(&exchange->call, size_B, &cost);
+  return coll_floor_s(&call, size_B, &cost);
 }
 
-const char *exchange_bottleneck(const Exchange *exchange, double size_B)
+/* What phases need, one after another. */
+typedef struct {
+  double wait_s;
+  double tier_s[TIER_N];
+} Demand;
+
+static void demand_add(Demand *demand, const ExchangePhase *phase)
 {
-  const LibraryChoice choice = exchange_choose(exchange, size_B);
-  double wait_s = choice.launch_s, tier_s[TIER_N] = { 0 };
+  demand->wait_s += phase->wait_s;
+  for (guint tier = 0; tier < TIER_N; tier++)
+    demand->tier_s[tier] += phase->load->busiest[tier] * phase->wire_B;
+}
+
+static const char *demand_largest(const Demand *demand)
+{
   guint slowest = 0;
 
-  for (guint p = 0; p < exchange_n_phases(exchange, &choice); p++) {
-    const ExchangePhase phase = exchange_phase(exchange, &choice, p, size_B);
-    wait_s += phase.wait_s;
-    for (guint tier = 0; tier < TIER_N; tier++)
-      tier_s[tier] += phase.load->busiest[tier] * phase.wire_B;
-  }
   for (guint tier = 1; tier < TIER_N; tier++)
-    if (tier_s[tier] > tier_s[slowest])
+    if (demand->tier_s[tier] > demand->tier_s[slowest])
       slowest = tier;
-  return wait_s > tier_s[slowest] ? "latency" : topology_tier_names[slowest];
+  return demand->wait_s > demand->tier_s[slowest] ? "latency"
+                                                  : topology_tier_names[slowest];
+}
+
+const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double size_B)
+{
+  const LibraryChoice choice = exchange_choose(exchange, kind, size_B);
+  Demand demand = { .wait_s = choice.launch_s };
+
+  for (guint p = 0; p < exchange_n_phases(exchange, kind, &choice); p++) {
+    const ExchangePhase phase = exchange_phase(exchange, kind, &choice, p, size_B);
+    demand_add(&demand, &phase);
+  }
+  return demand_largest(&demand);
+}
+
+const char *exchange_moves_bottleneck(const Exchange *exchange, double size_B)
+{
+  double per_tier_s[TIER_N] = { 0 };
+  Demand demand = { 0 };
+
+  /* All moves of a message may overlap those of others: each link adds up its own. */
+  for (guint i = 0; i < exchange->laid->len; i++) {
+    const Laid *laid = &g_array_index(exchange->laid, Laid, i);
+    for (guint tier = 0; laid->collective == NULL && tier < TIER_N; tier++)
+      per_tier_s[tier] = MAX(per_tier_s[tier], laid->loads[0].busiest[tier] * size_B);
+  }
+  memcpy(demand.tier_s, per_tier_s, sizeof per_tier_s);
+  return demand_largest(&demand);
 }

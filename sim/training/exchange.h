@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "models/move.h"
 #include "models/setup.h"
 #include "models/topology.h"
 #include "sim/engine/engine.h"
@@ -26,10 +27,19 @@ typedef struct {
   const PhaseLoad *load;
 } ExchangePhase;
 
-/** Lay down the cluster and every algorithm the library may choose for @p kind.
+/** What will be asked of it. */
+typedef struct {
+  guint kinds;           /**< OR of CollKind */
+  guint moves;           /**< OR of 1 << Move */
+  const guint *machines; /**< of each server; borrowed for the call */
+  guint n_servers;
+  guint n_extra_servers; /**< machines beside the nodes */
+} ExchangeNeeds;
+
+/** Lay down the cluster, every algorithm the library may choose, and the moves.
  *  Transfer: caller frees. @return NULL with SIM_ERROR_VALUE if parts do not fit, or the
- *  library has no algorithm for @p kind */
-Exchange *exchange_new(const Setup *setup, CollKind kind, GError **error);
+ *  library has no algorithm for a kind */
+Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **error);
 void exchange_free(Exchange *exchange);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Exchange, exchange_free)
 
@@ -38,12 +48,18 @@ const Topology *exchange_topology(const Exchange *exchange);
 /** Announce all flow sets to @p engine. @param overlap  may two messages be in flight? */
 void exchange_announce(Exchange *exchange, Engine *engine, bool overlap);
 
-/** What the library does with an all-reduce of @p size_B bytes. */
-LibraryChoice exchange_choose(const Exchange *exchange, double size_B);
+/** What the library does with a collective of @p size_B bytes. */
+LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B);
 
-guint exchange_n_phases(const Exchange *exchange, const LibraryChoice *choice);
-ExchangePhase exchange_phase(const Exchange *exchange, const LibraryChoice *choice,
-                             guint index, double size_B);
+guint exchange_n_phases(const Exchange *exchange, CollKind kind,
+                        const LibraryChoice *choice);
+ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,
+                             const LibraryChoice *choice, guint index, double size_B);
+
+/** A move of @p size_B bytes, whose hops take @p alpha_s each beside the transport's
+ *  latency. @param server  pushes and pulls only */
+ExchangePhase exchange_move(const Exchange *exchange, Move move, guint server,
+                            double alpha_s, double size_B);
 
 /** Let the flows of @p phase run, after its wait; returns when they have arrived. */
 void exchange_transfer(Engine *engine, const ExchangePhase *phase);
@@ -54,7 +70,10 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier);
 
 /** Least time of any algorithm for @p size_B bytes on this cluster, with messages as quick
  *  as those of the protocol that the library chooses [s]. */
-double exchange_floor_s(const Exchange *exchange, double size_B);
+double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B);
 
 /** What bounds a message: the name of a tier, or "latency". Borrowed. */
-const char *exchange_bottleneck(const Exchange *exchange, double size_B);
+const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double size_B);
+
+/** The same for the moves, which overlap those of other messages. */
+const char *exchange_moves_bottleneck(const Exchange *exchange, double size_B);

@@ -66,6 +66,3 @@ void job_close_pipeline(Job *job);
 void job_free_pipeline(Job *job);
 /** Send @p unit on its way; it is empty afterwards. */
 void job_dispatch(Job *job, Unit *unit);
-
-/** Track number of a server of a resource; 0 is "compute". */
-guint job_track(const Job *job, guint resource, guint server);

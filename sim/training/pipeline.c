@@ -4,12 +4,15 @@
 
 #include <math.h>
 
-/* A process that serves one resource. */
+/* A process that serves one lane of a resource. */
 typedef struct {
   Job *job;
   guint resource;
-  guint track;
+  Lane *lane;
+  guint track; /* of the picture; NO_TRACK: one of many that are alike */
 } Server;
+
+#define NO_TRACK G_MAXUINT
 
 static const Stage *stage_at(const Job *job, guint index)
 {
@@ -22,12 +25,10 @@ static const Resource *resource_at(const Job *job, guint index)
   return &g_array_index(job->composition->pipeline.resources, Resource, index);
 }
 
-guint job_track(const Job *job, guint resource, guint server)
+static Lane *lane_of(const Job *job, guint resource, guint server)
 {
-  guint track = 1 + server;
-  for (guint r = 0; r < resource; r++)
-    track += resource_at(job, r)->concurrency;
-  return track;
+  const guint index = resource_at(job, resource)->per_server ? server : 0;
+  return &g_array_index(job->lanes, Lane, job->first_lane[resource] + index);
 }
 
 static void item_free(Item *item)
@@ -63,8 +64,9 @@ static void return_credit(Job *job, Item *item, guint stage)
     if (!(item->held_credit >> r & 1) || !ends)
       continue;
     item->held_credit &= ~(1u << r);
-    job->lanes[r].credit_B += item->unit.size_B;
-    notify(&job->lanes[r]);
+    Lane *lane = lane_of(job, r, item->unit.server);
+    lane->credit_B += item->unit.size_B;
+    notify(lane);
   }
 }
 
@@ -112,7 +114,7 @@ static void pass_on(Job *job, Item *item)
     finish(job, item);
     return;
   }
-  Lane *lane = &job->lanes[stage->resource];
+  Lane *lane = lane_of(job, stage->resource, item->unit.server);
   if (resource_at(job, stage->resource)->by_priority)
     g_queue_insert_sorted(&lane->items, item, compare_items, NULL);
   else
@@ -121,9 +123,9 @@ static void pass_on(Job *job, Item *item)
 }
 
 /* The next item of the lane, when there is one and credit for it; NULL at closing time. */
-static Item *take(Job *job, guint resource)
+static Item *take(const Server *server)
 {
-  Lane *lane = &job->lanes[resource];
+  Lane *lane = server->lane;
 
   while (g_queue_is_empty(&lane->items) || !(lane->credit_B > 0)) {
     if (lane->closing && g_queue_is_empty(&lane->items))
@@ -134,7 +136,7 @@ static Item *take(Job *job, guint resource)
   Item *item = g_queue_pop_head(&lane->items);
   if (isfinite(lane->credit_B)) {
     lane->credit_B -= item->unit.size_B;
-    item->held_credit |= 1u << resource;
+    item->held_credit |= 1u << server->resource;
   }
   return item;
 }
@@ -152,28 +154,54 @@ void job_dispatch(Job *job, Unit *unit)
   pass_on(job, item);
 }
 
-static void all_reduce(Job *job, double size_B)
+static void transfer(Job *job, const ExchangePhase *phase)
 {
-  const LibraryChoice choice = exchange_choose(job->exchange, size_B);
+  engine_sleep(job->engine, phase->wait_s);
+  const double start_s = engine_now_s(job->engine);
+  exchange_transfer(job->engine, phase);
+  timeline_add_transfer(&job->timeline, job->exchange, phase, start_s,
+                        engine_now_s(job->engine));
+}
+
+static void run_collective(Job *job, CollKind kind, double size_B)
+{
+  const LibraryChoice choice = exchange_choose(job->exchange, kind, size_B);
 
   timeline_depart(&job->timeline, engine_now_s(job->engine));
   engine_sleep(job->engine, choice.launch_s);
-  for (guint p = 0; p < exchange_n_phases(job->exchange, &choice); p++) {
-    const ExchangePhase phase = exchange_phase(job->exchange, &choice, p, size_B);
-    engine_sleep(job->engine, phase.wait_s);
-    const double start_s = engine_now_s(job->engine);
-    exchange_transfer(job->engine, &phase);
-    timeline_add_transfer(&job->timeline, job->exchange, &phase, start_s,
-                          engine_now_s(job->engine));
+  for (guint p = 0; p < exchange_n_phases(job->exchange, kind, &choice); p++) {
+    const ExchangePhase phase = exchange_phase(job->exchange, kind, &choice, p, size_B);
+    transfer(job, &phase);
   }
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
+}
+
+static void run_move(Job *job, const Stage *stage, const Unit *unit)
+{
+  const ExchangePhase phase =
+    exchange_move(job->exchange, stage->move, unit->server, stage->alpha_s, unit->size_B);
+
+  timeline_depart(&job->timeline, engine_now_s(job->engine));
+  transfer(job, &phase);
+  timeline_arrive(&job->timeline, engine_now_s(job->engine));
+}
+
+static void run_stage(Job *job, const Stage *stage, const Unit *unit)
+{
+  if (stage->kind == STAGE_COLLECTIVE) {
+    run_collective(job, stage->collective, unit->size_B);
+    return;
+  }
+  engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));
+  if (stage->kind == STAGE_MOVE)
+    run_move(job, stage, unit);
 }
 
 static void trace_stage(const Server *server, const Stage *stage, const Item *item,
                         double start_s)
 {
   Timeline *timeline = &server->job->timeline;
-  if (!timeline->traced || !timeline->measuring)
+  if (!timeline->traced || !timeline->measuring || server->track == NO_TRACK)
     return;
 
   const guint n_tensors = item->unit.gradients->len;
@@ -194,11 +222,7 @@ static void serve_item(const Server *server, Item *item)
        (stage = stage_at(job, item->stage)) != NULL && stage->resource == server->resource;
        item->stage++, skip_stages(job, item)) {
     const double start_s = engine_now_s(job->engine);
-    if (stage->kind == STAGE_COLLECTIVE)
-      all_reduce(job, item->unit.size_B);
-    else
-      engine_sleep(job->engine,
-                   stage_wait_s(stage, item->unit.gradients->len, item->unit.size_B));
+    run_stage(job, stage, &item->unit);
     if (job->timeline.measuring)
       job->timeline.stage_s[item->stage] += engine_now_s(job->engine) - start_s;
     trace_stage(server, stage, item, start_s);
@@ -211,46 +235,81 @@ static void serve(void *data)
   g_autofree Server *server = data;
   Item *item;
 
-  while ((item = take(server->job, server->resource)) != NULL) {
+  while ((item = take(server)) != NULL) {
     serve_item(server, item);
     pass_on(server->job, item);
   }
 }
 
-void job_open_pipeline(Job *job)
+/* Processes for one lane; those of the first lane of a resource are drawn. */
+static void open_lane(Job *job, guint resource, Lane *lane, guint first_track)
+{
+  for (guint i = 0; i < resource_at(job, resource)->concurrency; i++) {
+    Server *server = g_new(Server, 1);
+    *server = (Server){
+      .job = job,
+      .resource = resource,
+      .lane = lane,
+      .track = first_track == NO_TRACK ? NO_TRACK : first_track + i,
+    };
+    engine_spawn(job->engine, "server", serve, server);
+  }
+}
+
+static guint n_lanes(const Job *job, guint resource)
+{
+  return resource_at(job, resource)->per_server ? job->composition->n_servers : 1;
+}
+
+/* All lanes first: processes keep pointers to them. */
+static void lay_lanes(Job *job)
 {
   const guint n_resources = job->composition->pipeline.resources->len;
 
-  job->lanes = g_new0(Lane, n_resources);
+  job->lanes = g_array_new(FALSE, TRUE, sizeof(Lane));
+  job->first_lane = g_new(guint, n_resources);
   for (guint r = 0; r < n_resources; r++) {
-    const Resource *resource = resource_at(job, r);
-    Lane *lane = &job->lanes[r];
-    g_queue_init(&lane->items);
-    lane->changed = engine_signal_new(job->engine);
-    lane->credit_B = resource->credit_B > 0 ? resource->credit_B : HUGE_VAL;
-    for (guint i = 0; i < resource->concurrency; i++) {
-      Server *server = g_new(Server, 1);
-      *server = (Server){ .job = job, .resource = r, .track = job_track(job, r, i) };
-      engine_spawn(job->engine, "server", serve, server);
+    const double credit_B = resource_at(job, r)->credit_B;
+    job->first_lane[r] = job->lanes->len;
+    for (guint i = 0; i < n_lanes(job, r); i++) {
+      const Lane lane = { .items = G_QUEUE_INIT,
+                          .changed = engine_signal_new(job->engine),
+                          .credit_B = credit_B > 0 ? credit_B : HUGE_VAL };
+      g_array_append_val(job->lanes, lane);
     }
+  }
+}
+
+void job_open_pipeline(Job *job)
+{
+  guint track = 1; /* 0 computes */
+
+  lay_lanes(job);
+  for (guint r = 0; r < job->composition->pipeline.resources->len; r++) {
+    for (guint i = 0; i < n_lanes(job, r); i++)
+      open_lane(job, r, &g_array_index(job->lanes, Lane, job->first_lane[r] + i),
+                i == 0 ? track : NO_TRACK);
+    track += resource_at(job, r)->concurrency;
   }
 }
 
 void job_close_pipeline(Job *job)
 {
-  for (guint r = 0; r < job->composition->pipeline.resources->len; r++) {
-    job->lanes[r].closing = true;
-    for (guint n = job->lanes[r].n_waiting; n > 0; n--)
-      notify(&job->lanes[r]);
+  for (guint i = 0; i < job->lanes->len; i++) {
+    Lane *lane = &g_array_index(job->lanes, Lane, i);
+    lane->closing = true;
+    for (guint n = lane->n_waiting; n > 0; n--)
+      notify(lane);
   }
 }
 
 void job_free_pipeline(Job *job)
 {
-  for (guint r = 0; job->lanes != NULL && r < job->composition->pipeline.resources->len;
-       r++) {
-    engine_signal_free(job->lanes[r].changed);
-    g_queue_clear(&job->lanes[r].items);
+  for (guint i = 0; job->lanes != NULL && i < job->lanes->len; i++) {
+    Lane *lane = &g_array_index(job->lanes, Lane, i);
+    engine_signal_free(lane->changed);
+    g_queue_clear(&lane->items);
   }
-  g_clear_pointer(&job->lanes, g_free);
+  g_clear_pointer(&job->lanes, g_array_unref);
+  g_clear_pointer(&job->first_lane, g_free);
 }

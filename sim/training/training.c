@@ -4,16 +4,20 @@
 #include "sim/base/stats.h"
 #include "sim/training/job.h"
 
-/* Messages may meet if more than one server runs collectives. */
-static bool may_overlap(const Pipeline *pipeline)
+/* Messages may meet if more than one server runs stages that transfer. */
+static bool may_overlap(const Composition *composition)
 {
+  const Pipeline *pipeline = &composition->pipeline;
   guint n_servers = 0, last = G_MAXUINT;
 
   for (guint s = 0; s < pipeline->stages->len; s++) {
     const Stage *stage = &g_array_index(pipeline->stages, Stage, s);
-    if (stage->kind != STAGE_COLLECTIVE || stage->resource == last)
+    if (stage->kind == STAGE_WAIT || stage->resource == last)
       continue;
-    n_servers += g_array_index(pipeline->resources, Resource, stage->resource).concurrency;
+    const Resource *resource =
+      &g_array_index(pipeline->resources, Resource, stage->resource);
+    n_servers +=
+      resource->concurrency * (resource->per_server ? composition->n_servers : 1);
     last = stage->resource;
   }
   return n_servers > 1;
@@ -113,23 +117,42 @@ static void measure_links(const Job *job, Result *result)
   }
 }
 
+static const Stage *first_collective(const Job *job)
+{
+  const GArray *stages = job->composition->pipeline.stages;
+
+  for (guint s = 0; s < stages->len; s++)
+    if (g_array_index(stages, Stage, s).kind == STAGE_COLLECTIVE)
+      return &g_array_index(stages, Stage, s);
+  return NULL;
+}
+
 static void measure_exchange(const Job *job, Result *result)
 {
   const GArray *stages = job->composition->pipeline.stages;
+  const Stage *stage = first_collective(job);
   const double largest_B = job->timeline.largest_unit_B;
 
   for (guint s = 0; s < stages->len; s++)
     result_add_stage(result, g_array_index(stages, Stage, s).name,
                      job->timeline.stage_s[s] / job->setup->run.iterations);
-  result->floor_s = exchange_floor_s(job->exchange, job->workload->gradient_B);
+  result->floor_s =
+    exchange_floor_s(job->exchange, COLL_ALL_REDUCE, job->workload->gradient_B);
   if (!(largest_B > 0))
     return;
-  const LibraryChoice choice = exchange_choose(job->exchange, largest_B);
+  if (stage == NULL) {
+    result->algorithm =
+      g_strdup_printf("push_pull to %u servers", job->composition->n_servers);
+    result->bottleneck = g_strdup(exchange_moves_bottleneck(job->exchange, largest_B));
+    return;
+  }
+  const LibraryChoice choice = exchange_choose(job->exchange, stage->collective, largest_B);
   result->algorithm =
     *choice.protocol == '\0'
       ? g_strdup(choice.collective->info.name)
       : g_strdup_printf("%s/%s", choice.collective->info.name, choice.protocol);
-  result->bottleneck = g_strdup(exchange_bottleneck(job->exchange, largest_B));
+  result->bottleneck =
+    g_strdup(exchange_bottleneck(job->exchange, stage->collective, largest_B));
 }
 
 static void measure(const Job *job, bool folded, Result *result)
@@ -174,19 +197,41 @@ static void compose(const Setup *setup, const Workload *workload, Composition *c
   setup->strategy->compose(setup->strategy_params, &context, composition);
 }
 
+/* What the stages of a strategy ask of the exchange. */
+static Exchange *lay_exchange(const Setup *setup, const Composition *composition,
+                              GError **error)
+{
+  const GArray *stages = composition->pipeline.stages;
+  g_autofree guint *machines = g_new(guint, composition->n_servers + 1);
+  ExchangeNeeds needs = { .machines = machines,
+                          .n_servers = composition->n_servers,
+                          .n_extra_servers = composition->n_extra_servers };
+
+  for (guint i = 0; i < composition->n_servers; i++)
+    machines[i] = composition_machine(composition, setup->cluster.n_nodes, i);
+  for (guint s = 0; s < stages->len; s++) {
+    const Stage *stage = &g_array_index(stages, Stage, s);
+    needs.kinds |= stage->kind == STAGE_COLLECTIVE ? stage->collective : 0;
+    needs.moves |= stage->kind == STAGE_MOVE ? 1u << stage->move : 0;
+  }
+  return exchange_new(setup, &needs, error);
+}
+
 Result *training_forecast(const Setup *setup, const TrainingConfig *config, GError **error)
 {
   const EngineConfig engine_config = { .fold = config->fold,
                                        .dump_platform = config->dump_platform };
   g_autoptr(Workload) workload = compute_of(setup, error);
-  g_autoptr(Exchange) exchange =
-    workload == NULL ? NULL : exchange_new(setup, COLL_ALL_REDUCE, error);
+  if (workload == NULL)
+    return NULL;
+
+  g_auto(Composition) composition = { 0 };
+  compose(setup, workload, &composition);
+  g_autoptr(Exchange) exchange = lay_exchange(setup, &composition, error);
   if (exchange == NULL)
     return NULL;
 
   const Topology *topology = exchange_topology(exchange);
-  g_auto(Composition) composition = { 0 };
-  compose(setup, workload, &composition);
   g_autoptr(Engine) engine =
     engine_new(&engine_config, topology_links(topology), topology_n_links(topology));
   g_autoptr(Rng) jitter =
@@ -199,7 +244,7 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
               .engine = engine,
               .jitter = jitter };
 
-  exchange_announce(exchange, engine, may_overlap(&composition.pipeline));
+  exchange_announce(exchange, engine, may_overlap(&composition));
   timeline_init(&job.timeline, config->traced, composition.pipeline.stages->len, result);
   if (config->traced)
     add_tracks(&composition.pipeline, result);

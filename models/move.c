@@ -1,0 +1,116 @@
+#include "models/move.h"
+
+#include "sim/base/rng.h"
+
+#include <math.h>
+
+const char *const move_names[] = {
+  [MOVE_LOCAL_REDUCE_SCATTER] = "local_reduce_scatter",
+  [MOVE_LOCAL_ALL_GATHER] = "local_all_gather",
+  [MOVE_TO_HOST] = "to_host",
+  [MOVE_FROM_HOST] = "from_host",
+  [MOVE_PUSH] = "push",
+  [MOVE_PULL] = "pull",
+  [MOVE_N] = NULL,
+};
+
+bool move_needs_server(Move move)
+{
+  return move == MOVE_PUSH || move == MOVE_PULL;
+}
+
+/* Copy the flows of one node's ring into the set of all. */
+static void append_set(FlowSet *all, const FlowSet *one)
+{
+  for (guint f = 0; f < flow_set_n_flows(one); f++) {
+    const Flow *flow = flow_set_flow(one, f);
+    flow_set_add(all, flow->share, flow->cap_Bps, flow_set_links(one, flow), flow->n_links);
+  }
+}
+
+static CollPhase local_ring(const Topology *topology, CollKind kind, FlowSet *set)
+{
+  const guint g = topology_gpus_per_node(topology);
+  g_autofree guint *gpus = g_new(guint, g);
+  CollPhase phase = { .set = set };
+
+  for (guint node = 0; node < topology_n_nodes(topology); node++) {
+    for (guint i = 0; i < g; i++)
+      gpus[i] = node * g + i;
+    g_autoptr(Group) group = group_new(gpus, g, g);
+    g_autoptr(GArray) phases = coll_phases_new();
+    const CollCall call = { .kind = kind, .group = group, .n_rails = 1 };
+    coll_ring.phases(&call, topology, phases);
+    for (guint p = 0; p < phases->len; p++) {
+      const CollPhase *own = &g_array_index(phases, CollPhase, p);
+      append_set(set, own->set);
+      phase.n_local_hops = MAX(phase.n_local_hops, own->n_local_hops);
+      phase.path_latency_s = MAX(phase.path_latency_s, own->path_latency_s);
+    }
+  }
+  return phase;
+}
+
+static CollPhase staging(const Topology *topology, bool to_host, FlowSet *set)
+{
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  const double share = 1.0 / topology_gpus_per_node(topology);
+
+  for (guint gpu = 0; gpu < topology_n_gpus(topology); gpu++) {
+    g_array_set_size(links, 0);
+    topology_route_staging(topology, gpu, to_host, links);
+    flow_set_add(set, share, INFINITY, (const guint32 *)(const void *)links->data,
+                 links->len);
+  }
+  return (CollPhase){ .set = set };
+}
+
+static CollPhase exchange_with(const Topology *topology, bool push, guint server,
+                               FlowSet *set)
+{
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  const guint n_rails = MAX(topology_nics_per_node(topology), 1);
+  CollPhase phase = { .set = set };
+
+  for (guint node = 0; node < topology_n_nodes(topology); node++)
+    for (guint rail = 0; rail < n_rails && node != server; rail++) {
+      const guint src = push ? node : server, dst = push ? server : node;
+      g_array_set_size(links, 0);
+      topology_route_hosts(topology, src, dst, rail, rng_hash(src, dst, rail), links);
+      const guint32 *route = (const guint32 *)(const void *)links->data;
+      flow_set_add(set, 1.0 / n_rails, topology_flow_cap_Bps(topology), route, links->len);
+      phase.n_net_hops = 1;
+      phase.path_latency_s =
+        MAX(phase.path_latency_s, topology_latency_s(topology, route, links->len));
+    }
+  return phase;
+}
+
+CollPhase move_phase(const Topology *topology, Move move, guint server)
+{
+  FlowSet *set = flow_set_new();
+  CollPhase phase = { 0 };
+
+  switch (move) {
+  case MOVE_LOCAL_REDUCE_SCATTER:
+    phase = local_ring(topology, COLL_REDUCE_SCATTER, set);
+    break;
+  case MOVE_LOCAL_ALL_GATHER:
+    phase = local_ring(topology, COLL_ALL_GATHER, set);
+    break;
+  case MOVE_TO_HOST:
+  case MOVE_FROM_HOST:
+    phase = staging(topology, move == MOVE_TO_HOST, set);
+    break;
+  case MOVE_PUSH:
+  case MOVE_PULL:
+    phase = exchange_with(topology, move == MOVE_PUSH, server, set);
+    break;
+  case MOVE_N:
+    g_return_val_if_reached(phase);
+  }
+  phase.name = move_names[move];
+  phase.bound_s_per_B =
+    flow_set_bound_s_per_B(set, topology_links(topology), topology_n_links(topology));
+  return phase;
+}
