@@ -37,7 +37,8 @@ typedef struct {
   Timeline timeline;
   Rng *jitter;
 
-  Lane *lanes; /**< of each resource */
+  GArray *lanes;     /**< of Lane: of each resource one, or one per server */
+  guint *first_lane; /**< of each resource */
   guint64 n_dispatched;
   EngineSignal *wake; /**< for the dispatcher */
   bool dispatcher_waits, closing;
