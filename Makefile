@@ -96,7 +96,7 @@ demo: setup  ## set up, build, and forecast one training job three ways
 check: setup  ## unit tests, goldens, bad input, layers, words, documents
 	$(Q)$(MAKE) run-checks
 
-run-checks: $(TESTS) $(if $(wildcard sim/main.c),$(BUILD)/stepcast)
+run-checks: $(TESTS) $(BUILD)/stepcast
 	$(Q)BUILD=$(BUILD) tests/run.sh $(BUILD)/check $(TESTS) $(CHECKS)
 
 asan:  ## check, under the address and undefined-behaviour sanitizers, in build-asan/
@@ -110,6 +110,8 @@ verify: setup  ## check with CASES (5000) random networks in the folding proof, 
 golden: all $(BUILD)/tests/unit/test_output  ## rewrite tests/golden/ from what the program says now
 	$(Q)STEPCAST_GOLDEN=rewrite $(BUILD)/tests/unit/test_output >/dev/null
 	$(Q)BUILD=$(BUILD) tests/check-golden.sh --update
+	$(Q)BUILD=$(BUILD) tests/check-bad.sh --update
+	$(Q)BUILD=$(BUILD) tests/check-docs.sh --update
 	$(Q)BUILD=$(BUILD) tests/check-bad.sh --update
 
 lint:  ## layers, banned words, clang-tidy, cppcheck (each where its tool is there)

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Hold the documents to the program: README names every command and option, its examples
 # run and print what it shows, and every scenario is listed and accepted.
-# Usage: tests/check-docs.sh
+# Usage: tests/check-docs.sh [--update]     the latter rewrites the outputs that README shows
 set -eu
 
 cd "$(dirname "$0")/.."
 program=$PWD/${BUILD:-build}/stepcast
-[ -x "$program" ] || exit 77
+update=${1:-}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0
@@ -23,7 +23,7 @@ commands() {
 [ -n "$(commands)" ] || complain "help lists no commands"
 for command in $(commands); do
   for document in README.md docs/stepcast.1; do
-    grep -q "\b$command\b" "$document" || complain "$document: no command '$command'"
+    sed 's/\\f[BIR]//g' "$document" | grep -q "\b$command\b" || complain "$document: no command '$command'"
     for option in $("$program" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
       # The manual page writes a hyphen as \-.
       sed 's/\\-/-/g' "$document" | grep -qF -- "$option" ||
@@ -38,8 +38,7 @@ cp -r scenarios "$scratch/tree/"
 ln -s "$program" "$scratch/tree/build/stepcast"
 awk -v out="$scratch/example" '
   /^```sh$/ { in_sh = 1; next }
-  /^```text$/ && n && ended == NR - 2 { in_text = 1; printf "" >(out "." n ".expected"); next }
-  /^```text$/ && n && ended == NR - 1 { in_text = 1; printf "" >(out "." n ".expected"); next }
+  /^```text$/ { in_text = n && NR - ended <= 2; if (in_text) printf "" >(out "." n ".expected"); next }
   /^```$/ { if (in_sh) ended = NR; in_sh = in_text = 0; next }
   in_sh && /^build\/stepcast/ { n++; print >(out "." n ".command") }
   in_text { print >(out "." n ".expected") }
@@ -49,12 +48,31 @@ for command in "$scratch"/example.*.command; do
   [ -e "$command" ] || continue
   n=$((n + 1))
   example=${command%.command}
-  (cd "$scratch/tree" && sh "$command") >"$example.actual" 2>"$example.stderr" ||
+  (cd "$scratch/tree" && sh -e "$command") >"$example.actual" 2>"$example.stderr" ||
     complain "README.md: fails: $(cat "$command" "$example.stderr")"
-  [ ! -e "$example.expected" ] || diff -u "$example.expected" "$example.actual" ||
-    complain "README.md: prints something else: $(cat "$command")"
+  if [ -e "$example.expected" ] && [ -z "$update" ]; then
+    diff -u "$example.expected" "$example.actual" ||
+      complain "README.md: prints something else (if that is meant: make golden): $(cat "$command")"
+  fi
 done
 echo "$n examples of README.md"
+
+if [ -n "$update" ]; then
+  awk -v out="$scratch/example" '
+    /^```sh$/ { in_sh = 1 }
+    in_sh && /^build\/stepcast/ { n++ }
+    /^```text$/ && n && NR - ended <= 2 {
+      print
+      while ((getline line <(out "." n ".actual")) > 0)
+        print line
+      skip = 1
+      next
+    }
+    /^```$/ { if (in_sh) ended = NR; in_sh = skip = 0 }
+    !skip
+  ' README.md >"$scratch/README.md"
+  cmp -s README.md "$scratch/README.md" || { echo "  GOLDEN README.md"; cp "$scratch/README.md" README.md; }
+fi
 
 for scenario in scenarios/*.json; do
   grep -qF "$(basename "$scenario")" scenarios/README.md ||

@@ -29,7 +29,7 @@ ban "$all" '\b(TODO|FIXME|XXX|HACK)\b' 'finish it, or file it'
 ban "$program" '^[[:space:]]*#[[:space:]]*if 0' 'dead code is deleted'
 ban "$all" '(^|[^[:alnum:].])(/work/|/tmp/|\.\./shared|/home/|/root/)' 'a path that others do not have'
 
-ban "$(program_without '^sim/main\.c$')" '\b(v?f?printf|puts|fputs|putchar|g_print|g_printerr|perror)\(' \
+ban "$(program_without '^sim/main\.c$')" '\b(v?f?printf|puts|fputs|putchar|g_print|perror)\(' \
   'only sim/main.c talks'
 ban "$(program_without '^sim/main\.c$')" '\b(exit|abort)\(' \
   'only sim/main.c ends the program'

@@ -14,5 +14,5 @@ for scenario in tests/bench/chain-25x8.json tests/bench/resnet50-200x8.json; do
   valgrind --tool=callgrind --callgrind-out-file="$scratch/out" "$program" run "$scenario" \
     >/dev/null 2>"$scratch/log" || { cat "$scratch/log" >&2; exit 1; }
   printf '%-28s %s instructions\n' "$(basename "$scenario" .json)" \
-    "$(sed -n 's/.*Collected : //p' "$scratch/log")"
+    "$(awk '/Collected :/ { n += $NF } END { printf "%.0f", n }' "$scratch/log")"
 done

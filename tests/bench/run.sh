@@ -7,16 +7,17 @@ set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
 program=$build/stepcast
-rounds=${1:-5}
+rounds=${1:-3}
 list=$(mktemp)
 trap 'rm -f "$list" "$list.out"' EXIT
 
 {
-  for scenario in tests/bench/*x*.json; do
-    printf '%s\t%s run %s\n' "$(basename "$scenario" .json)" "$program" "$scenario"
+  for name in chain-25x8 resnet50-200x8 resnet50-2048x8 resnet50-16384x8 ddp-200x8; do
+    printf '%s\t%s run tests/bench/%s.json\n' $name "$program" $name
   done
-  printf 'resnet50-200x8,unfolded\t%s run --fold=off tests/bench/resnet50-200x8.json\n' "$program"
-  printf 'chain-25x8,unfolded\t%s run --fold=off tests/bench/chain-25x8.json\n' "$program"
+  for name in chain-25x8 ddp-200x8; do
+    printf '%s,unfolded\t%s run --fold=off tests/bench/%s.json\n' $name "$program" $name
+  done
 } >"$list"
 
 "$build/tests/bench/measure" "$rounds" "$list" >"$list.out"
