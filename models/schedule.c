@@ -1,5 +1,7 @@
 #include "models/schedule.h"
 
+#include <math.h>
+
 void unit_init(Unit *unit)
 {
   *unit = (Unit){ .gradients = g_array_new(FALSE, FALSE, sizeof(guint32)), .n_parts = 1 };
@@ -39,4 +41,9 @@ GArray *schedule_cut_buckets(const Workload *workload, double first_limit_B, dou
     }
   }
   return ends;
+}
+
+guint schedule_n_parts(double size_B, double partition_B)
+{
+  return (guint)MAX(ceil(size_B / partition_B), 1);
 }

@@ -68,6 +68,7 @@ extern const ScheduleOps schedule_after_backward;
 extern const ScheduleOps schedule_wait_free;
 extern const ScheduleOps schedule_horovod_cycle;
 extern const ScheduleOps schedule_ddp_bucket;
+extern const ScheduleOps schedule_priority_partition;
 
 /** Params of schedule_after_backward. */
 typedef struct {
@@ -79,6 +80,14 @@ typedef struct {
   double first_bucket_B;
   double bucket_cap_B;
 } DdpBucketRule;
+
+/** Params of schedule_priority_partition. */
+typedef struct {
+  double partition_B; /**< largest piece; INFINITY cuts nothing */
+} PriorityPartitionRule;
+
+/** The fewest equal pieces of at most @p partition_B that @p size_B is cut into, >= 1. */
+guint schedule_n_parts(double size_B, double partition_B);
 
 /** Params of schedule_horovod_cycle. */
 typedef struct {

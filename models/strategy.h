@@ -81,6 +81,7 @@ extern const StrategyOps strategy_none;
 extern const StrategyOps strategy_wait_free;
 extern const StrategyOps strategy_horovod;
 extern const StrategyOps strategy_ddp;
+extern const StrategyOps strategy_bytescheduler;
 
 /** Machine that server @p server runs on, of topology_n_machines(). */
 guint composition_machine(const Composition *composition, guint n_nodes, guint server);

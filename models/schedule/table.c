@@ -5,5 +5,6 @@ const ModuleInfo *const schedule_table[] = {
   &schedule_wait_free.info,
   &schedule_horovod_cycle.info,
   &schedule_ddp_bucket.info,
+  &schedule_priority_partition.info,
   NULL,
 };

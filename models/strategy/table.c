@@ -5,5 +5,6 @@ const ModuleInfo *const strategy_table[] = {
   &strategy_wait_free.info,
   &strategy_horovod.info,
   &strategy_ddp.info,
+  &strategy_bytescheduler.info,
   NULL,
 };

@@ -9,7 +9,8 @@
 /** One gradient that was sent. */
 typedef struct {
   guint32 index;
-  guint unit; /**< number of its message in the iteration */
+  guint unit;    /**< number of its message in the iteration */
+  guint n_parts; /**< of the unit: so many messages carry it */
   double sent_s;
 } Sent;
 
@@ -73,6 +74,7 @@ static inline double schedule_run_ask(ScheduleRun *run, const ScheduleOps *ops, 
       for (guint i = 0; i < unit.gradients->len; i++) {
         const Sent sent = { .index = g_array_index(unit.gradients, guint32, i),
                             .unit = run->sizes_B->len,
+                            .n_parts = unit.n_parts,
                             .sent_s = now_s };
         g_array_append_val(run->sent, sent);
       }

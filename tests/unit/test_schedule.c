@@ -413,6 +413,42 @@ static void test_buckets_close_when_they_reach_their_limit(void)
   workload_release(workload);
 }
 
+/* 10 in pieces of 4: three of 10/3, named after the tensor's place; 8 in two of 4. */
+static void test_pieces_are_equal_and_carry_the_place_of_their_tensor(void)
+{
+  const double sizes_B[] = { 10, 8 };
+  const PriorityPartitionRule rule = { .partition_B = 4 };
+  const double expected_B[] = { 10.0 / 3, 10.0 / 3, 10.0 / 3, 4, 4 };
+  const guint expected_places[] = { 1, 1, 1, 0, 0 };
+  Workload *workload = workload_of(sizes_B, 2);
+  void *state = schedule_priority_partition.new(&rule, workload);
+  double again_s;
+
+  schedule_priority_partition.begin(state, 0, 0);
+  schedule_priority_partition.ready(state, 0, 0);
+  schedule_priority_partition.ready(state, 1, 0);
+  for (guint i = 0; i < G_N_ELEMENTS(expected_B); i++) {
+    Unit unit;
+    unit_init(&unit);
+    CU_ASSERT_EQUAL(schedule_priority_partition.next(state, 0, &unit, &again_s),
+                    SCHEDULE_UNIT);
+    CU_ASSERT_DOUBLE_EQUAL(unit.size_B, expected_B[i], TOL_ROUNDING_S);
+    CU_ASSERT_EQUAL(unit.priority, expected_places[i]);
+    CU_ASSERT_EQUAL(unit.n_parts, i < 3 ? 3 : 2);
+    unit_clear(&unit);
+  }
+  schedule_priority_partition.free(state);
+  workload_release(workload);
+}
+
+static void test_pieces_are_the_fewest_that_are_small_enough(void)
+{
+  CU_ASSERT_EQUAL(schedule_n_parts(10, 10), 1);
+  CU_ASSERT_EQUAL(schedule_n_parts(10, 9), 2);
+  CU_ASSERT_EQUAL(schedule_n_parts(10, INFINITY), 1);
+  CU_ASSERT_EQUAL(schedule_n_parts(10, 1), 10);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -434,6 +470,8 @@ int main(void)
   CU_ADD_TEST(suite, test_horovod_fuses_nothing_at_threshold_zero);
   CU_ADD_TEST(suite, test_horovod_knows_whether_fusion_can_occur);
   CU_ADD_TEST(suite, test_buckets_close_when_they_reach_their_limit);
+  CU_ADD_TEST(suite, test_pieces_are_equal_and_carry_the_place_of_their_tensor);
+  CU_ADD_TEST(suite, test_pieces_are_the_fewest_that_are_small_enough);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();
