@@ -91,6 +91,7 @@ static void bytescheduler_compose(const void *params, const StrategyContext *con
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "all_reduce",
                                  .kind = STAGE_COLLECTIVE,
+                                 .collective = COLL_ALL_REDUCE,
                                  .resource = stream,
                                });
   out->crosses_iterations = self->cross_barrier;
