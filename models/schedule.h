@@ -44,12 +44,22 @@ typedef enum {
   SCHEDULE_IDLE,  /**< nothing until another gradient is ready */
 } ScheduleAnswer;
 
+/** An all-reduce of S bytes on the idle cluster: startup_s + S * s_per_B. */
+typedef struct {
+  double startup_s;
+  double s_per_B;
+} AllReduceCost;
+
 typedef struct {
   ModuleInfo info; /**< no params of its own: a strategy passes its own struct */
 
   /** @p params is what the strategy documents. Transfer: freed with free(). Required. */
   void *(*new)(const void *params, const Workload *workload);
   void (*free)(void *self);
+
+  /** What an all-reduce takes, fitted to the library's predictions; once, before the first
+   *  iteration begins. NULL: does not ask. */
+  void (*learn)(void *self, const AllReduceCost *cost);
 
   /** An iteration begins (0, 1, ...): nothing is ready. Required. */
   void (*begin)(void *self, guint iteration, double now_s);
@@ -69,6 +79,7 @@ extern const ScheduleOps schedule_wait_free;
 extern const ScheduleOps schedule_horovod_cycle;
 extern const ScheduleOps schedule_ddp_bucket;
 extern const ScheduleOps schedule_priority_partition;
+extern const ScheduleOps schedule_merged;
 
 /** Params of schedule_after_backward. */
 typedef struct {
@@ -88,6 +99,16 @@ typedef struct {
 
 /** The fewest equal pieces of at most @p partition_B that @p size_B is cut into, >= 1. */
 guint schedule_n_parts(double size_B, double partition_B);
+
+/** Params of schedule_merged. */
+typedef struct {
+  bool known; /**< @ref cost is given; false: it comes with learn(), until then 0 */
+  AllReduceCost cost;
+} MergeRule;
+
+/** The groups of MG-WFBP. @return guint32 per group: the number after its last gradient.
+ *  Transfer: caller unrefs */
+GArray *schedule_merge(const Workload *workload, const AllReduceCost *cost);
 
 /** Params of schedule_horovod_cycle. */
 typedef struct {

@@ -82,6 +82,7 @@ extern const StrategyOps strategy_wait_free;
 extern const StrategyOps strategy_horovod;
 extern const StrategyOps strategy_ddp;
 extern const StrategyOps strategy_bytescheduler;
+extern const StrategyOps strategy_mg_wfbp;
 
 /** Machine that server @p server runs on, of topology_n_machines(). */
 guint composition_machine(const Composition *composition, guint n_nodes, guint server);

@@ -6,5 +6,6 @@ const ModuleInfo *const schedule_table[] = {
   &schedule_horovod_cycle.info,
   &schedule_ddp_bucket.info,
   &schedule_priority_partition.info,
+  &schedule_merged.info,
   NULL,
 };

@@ -6,5 +6,6 @@ const ModuleInfo *const strategy_table[] = {
   &strategy_horovod.info,
   &strategy_ddp.info,
   &strategy_bytescheduler.info,
+  &strategy_mg_wfbp.info,
   NULL,
 };

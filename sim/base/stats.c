@@ -1,6 +1,7 @@
 #include "sim/base/stats.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_fit.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -29,4 +30,12 @@ double stats_mean_half_width(const double *x, guint n)
     return 0;
   const double standard_error = gsl_stats_sd(x, 1, n) / sqrt(n);
   return standard_error * gsl_cdf_tdist_Pinv(two_sided_95, n - 1);
+}
+
+void stats_fit_line(const double *x, const double *y, guint n, double *intercept,
+                    double *slope)
+{
+  double cov00, cov01, cov11, sum_of_squares;
+
+  gsl_fit_linear(x, 1, y, 1, n, intercept, slope, &cov00, &cov01, &cov11, &sum_of_squares);
 }

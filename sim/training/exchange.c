@@ -272,6 +272,18 @@ LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double si
                                    &find_kind(exchange, kind)->library_call, size_B);
 }
 
+double exchange_idle_s(const Exchange *exchange, CollKind kind, double size_B)
+{
+  const LibraryChoice choice = exchange_choose(exchange, kind, size_B);
+  const GArray *phases = find_laid(exchange, kind, choice.collective)->phases;
+  double time_s = choice.launch_s;
+
+  for (guint p = 0; p < phases->len; p++)
+    time_s +=
+      coll_phase_idle_s(&g_array_index(phases, CollPhase, p), &choice.terms, size_B);
+  return time_s;
+}
+
 guint exchange_n_phases(const Exchange *exchange, CollKind kind,
                         const LibraryChoice *choice)
 {

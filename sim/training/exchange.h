@@ -51,6 +51,9 @@ void exchange_announce(Exchange *exchange, Engine *engine, bool overlap);
 /** What the library does with a collective of @p size_B bytes. */
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B);
 
+/** Its time on the idle cluster, as the library's cost model predicts it [s]. */
+double exchange_idle_s(const Exchange *exchange, CollKind kind, double size_B);
+
 guint exchange_n_phases(const Exchange *exchange, CollKind kind,
                         const LibraryChoice *choice);
 ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,

@@ -46,6 +46,17 @@ static void test_half_width_of_the_mean_is_students(void)
   CU_ASSERT_EQUAL(stats_mean_half_width(x, 0), 0);
 }
 
+/* y = 1 + 2 x off by +1, -2, +1: neither end nor middle moves the line. */
+static void test_a_line_is_fitted_by_least_squares(void)
+{
+  const double x[] = { 0, 1, 2 }, y[] = { 2, 1, 6 };
+  double intercept, slope;
+
+  stats_fit_line(x, y, 3, &intercept, &slope);
+  CU_ASSERT_DOUBLE_EQUAL(intercept, 1, 1e-12);
+  CU_ASSERT_DOUBLE_EQUAL(slope, 2, 1e-12);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -54,6 +65,7 @@ int main(void)
   CU_ADD_TEST(suite, test_sort_is_ascending);
   CU_ADD_TEST(suite, test_quantiles_interpolate_between_samples);
   CU_ADD_TEST(suite, test_half_width_of_the_mean_is_students);
+  CU_ADD_TEST(suite, test_a_line_is_fitted_by_least_squares);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();

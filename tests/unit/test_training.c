@@ -95,6 +95,7 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     "{\"name\": \"ddp\"}",
     "{\"name\": \"bytescheduler\"}",
     "{\"name\": \"bytescheduler\", \"partition\": 300000, \"cross_barrier\": false}",
+    "{\"name\": \"mg_wfbp\"}",
   };
 
   for (guint i = 0; i < G_N_ELEMENTS(strategies); i++) {
