@@ -123,6 +123,7 @@ typedef struct {
 
 extern const ModuleInfo *const coll_table[];
 extern const CollOps coll_ring;
+extern const CollOps coll_double_tree;
 extern const CollOps coll_hierarchical;
 
 const CollOps *coll_find(const char *name, GError **error);

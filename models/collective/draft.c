@@ -113,7 +113,7 @@ double draft_flow_s_per_B(const Draft *draft, const double *loads, guint index)
   return s_per_B;
 }
 
-void draft_finish(Draft *draft, const char *name, Chain chain, double fill_s_per_B,
+void draft_finish(Draft *draft, const char *name, Chain chain, double way_s_per_B,
                   GArray *phases)
 {
   CollPhase phase = {
@@ -123,8 +123,9 @@ void draft_finish(Draft *draft, const char *name, Chain chain, double fill_s_per
     .path_latency_s = chain.latency_s,
     .bound_s_per_B = flow_set_bound_s_per_B(draft->set, topology_links(draft->topology),
                                             topology_n_links(draft->topology)),
-    .fill_s_per_B = fill_s_per_B,
   };
+
+  phase.fill_s_per_B = MAX(0, way_s_per_B - phase.bound_s_per_B);
 
   for (guint rank = 0; rank < draft->call->group->n_ranks; rank++)
     phase.rank_share = MAX(phase.rank_share, draft->sent[rank]);

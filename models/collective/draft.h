@@ -38,6 +38,8 @@ double *draft_loads(const Draft *draft, guint first);
  *  what its busiest link, or its own limit, takes [s/B]. */
 double draft_flow_s_per_B(const Draft *draft, const double *loads, guint index);
 
-/** Append the phase, with @p fill_s_per_B, unless it has no flows. */
-void draft_finish(Draft *draft, const char *name, Chain chain, double fill_s_per_B,
+/** Append the phase, unless it has no flows.
+ *  @param way_s_per_B  of a pipeline: what one chunk takes on all hops of the longest way,
+ *                      per byte of chunk; 0: nothing is pipelined [s/B] */
+void draft_finish(Draft *draft, const char *name, Chain chain, double way_s_per_B,
                   GArray *phases);

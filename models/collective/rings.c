@@ -3,6 +3,7 @@
 struct Rings {
   const CollCall *call;
   const Topology *topology; /* NULL: rings by rank */
+  bool are_chains;
   guint n_rails, n_orders, n_channels;
   guint *first; /* local GPU that each channel enters a node at */
   guint *local; /* scratch: rank on each GPU of a node, G_MAXUINT if none */
@@ -82,16 +83,21 @@ static void choose_first(Rings *rings, guint channel)
   }
   const guint nearest =
     topology_nic_gpu(rings->topology, rings_rail(rings, channel) % n_nics);
+  rings->first[channel] = nearest;
+  if (rings->are_chains)
+    return;
   const guint next = order[(find(order, nearest) + 1) % n];
   const guint enter = length_around(rings, channel, nearest);
   const guint leave = length_around(rings, channel, next);
   rings->first[channel] = leave < enter ? next : nearest;
 }
 
-Rings *rings_new(const CollCall *call, guint n_rails, const Topology *topology)
+static Rings *new_of(const CollCall *call, guint n_rails, const Topology *topology,
+                     bool are_chains)
 {
   Rings *rings = g_new0(Rings, 1);
 
+  rings->are_chains = are_chains;
   rings->call = call;
   rings->topology = topology;
   rings->n_rails = n_rails;
@@ -104,6 +110,16 @@ Rings *rings_new(const CollCall *call, guint n_rails, const Topology *topology)
   for (guint channel = 0; topology != NULL && channel < rings->n_channels; channel++)
     choose_first(rings, channel);
   return rings;
+}
+
+Rings *rings_new(const CollCall *call, guint n_rails, const Topology *topology)
+{
+  return new_of(call, n_rails, topology, false);
+}
+
+Rings *rings_new_chains(const CollCall *call, guint n_rails, const Topology *topology)
+{
+  return new_of(call, n_rails, topology, true);
 }
 
 void rings_free(Rings *rings)
@@ -125,11 +141,15 @@ guint rings_rail(const Rings *rings, guint channel)
   return channel % rings->n_rails;
 }
 
+/* Where some ranks are nearer to a NIC than others, a ring enters at the second of them and
+ * leaves from the first. */
 static void visit_by_rank(const Rings *rings, guint channel, guint node, guint *ranks)
 {
   const Group *group = rings->call->group;
   const guint n = group_n_local(group, node);
-  const guint start = (guint)((guint64)channel * n / rings->n_rails);
+  const bool share_nics = rings->n_rails > 1 && n >= 2 * rings->n_rails;
+  const guint start = (guint)((guint64)channel * n / rings->n_rails) +
+                      (share_nics && !rings->are_chains ? 1 : 0);
 
   for (guint i = 0; i < n; i++)
     ranks[i] = group->first_rank[node] + (start + i) % n;

@@ -15,10 +15,13 @@ typedef struct Rings Rings;
 
 /**
  * @param n_rails   rails to spread over; 1 if the rings stay inside the nodes
- * @param topology  NULL: one order, by rank; rail r of R begins R-ths of a node later
+ * @param topology  NULL: one order, by rank, and every NIC near its part of a node's ranks
  * Both are borrowed. Transfer: caller frees with rings_free().
  */
 Rings *rings_new(const CollCall *call, guint n_rails, const Topology *topology);
+
+/** The same, but chains in the nodes that begin, and need not end, at the nearest GPU. */
+Rings *rings_new_chains(const CollCall *call, guint n_rails, const Topology *topology);
 void rings_free(Rings *rings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Rings, rings_free)
 

@@ -3,6 +3,7 @@
 /* In the order `list` shows them. */
 const ModuleInfo *const coll_table[] = {
   &coll_ring.info,
+  &coll_double_tree.info,
   &coll_hierarchical.info,
   NULL,
 };

@@ -100,17 +100,21 @@ static inline Plan *plan_of(const CollOps *ops, const CollCall *call, double siz
   return plan;
 }
 
-/* A node whose rings follow the ranks, as those of plan() do: all links alike, GPU 0 near
- * NIC 0 and so on. */
+/* A node whose rings follow the ranks, as those of plan() do: all links alike, a PCIe
+ * switch for every NIC and its part of the GPUs. */
 static inline Topology *plain_topology(const CollCall *call)
 {
+  const guint n_local = group_max_local(call->group);
+  g_autofree char *keys =
+    g_strdup_printf("port_rate=100 GB/s; pcie_rate=40 GB/s; gpus_per_switch=%u",
+                    n_local % call->n_rails == 0 ? n_local / call->n_rails : 1);
   const Fixture fixture = {
     .n_nodes = call->group->n_nodes,
-    .n_gpus = group_max_local(call->group),
+    .n_gpus = n_local,
     .n_nics = call->n_rails,
     .nic_Bps = 10e9,
     .fabric = "nvswitch",
-    .fabric_keys = "port_rate=100 GB/s; pcie_rate=40 GB/s",
+    .fabric_keys = keys,
   };
   return fixture_topology(&fixture, NULL);
 }

@@ -1,0 +1,131 @@
+#include "models/collective/tree.h"
+
+/* Ranks level by level: those whose parents are placed. Children of one parent stay
+ * together, in ascending order. */
+void tree_init(Tree *tree, guint n, guint *parent)
+{
+  g_autofree guint *first_child = g_new0(guint, n + 1);
+  g_autofree guint *children = g_new(guint, n);
+  guint n_placed = 0;
+
+  *tree = (Tree){ n, parent, g_new(guint, n) };
+  for (guint rank = 0; rank < n; rank++) {
+    if (parent[rank] == TREE_ROOT)
+      tree->order[n_placed++] = rank;
+    else
+      first_child[parent[rank] + 1]++;
+  }
+  for (guint rank = 0; rank < n; rank++)
+    first_child[rank + 1] += first_child[rank];
+  g_autofree guint *fill = g_memdup2(first_child, n * sizeof(guint));
+  for (guint rank = 0; rank < n; rank++)
+    if (parent[rank] != TREE_ROOT)
+      children[fill[parent[rank]]++] = rank;
+  for (guint i = 0; i < n_placed; i++) {
+    const guint rank = tree->order[i];
+    for (guint c = first_child[rank]; c < first_child[rank + 1]; c++)
+      tree->order[n_placed++] = children[c];
+  }
+}
+
+void tree_clear(Tree *tree)
+{
+  g_free(tree->parent);
+  g_free(tree->order);
+}
+
+static PlanStep chunk_step(const PlanTree *pipe, guint index, guint src, guint dst)
+{
+  return (PlanStep){ .src = src,
+                     .dst = dst,
+                     .first_chunk = pipe->first_chunk + index,
+                     .n_chunks = 1,
+                     .after = PLAN_START,
+                     .size_B = pipe->chunk_B };
+}
+
+/* @p sent: per rank, the message up that it sent. A parent waits for all its children,
+ * which stand next to one another in the order. */
+static void plan_up(const PlanTree *pipe, guint index, guint *sent, Plan *plan)
+{
+  const Tree *tree = pipe->tree;
+  guint end = tree->n; /* children of ranks before order[i] end before it */
+
+  for (guint i = tree->n; i-- > 0;) {
+    const guint rank = tree->order[i];
+    guint first = end;
+    while (first > i + 1 && tree->parent[tree->order[first - 1]] == rank)
+      first--;
+    if (tree->parent[rank] != TREE_ROOT) {
+      PlanStep step = chunk_step(pipe, index, rank, tree->parent[rank]);
+      step.reduce = true;
+      sent[rank] = plan_add(plan, step);
+      for (guint c = first; c < end; c++)
+        plan_also_after(plan, sent[tree->order[c]]);
+    }
+    end = first;
+  }
+}
+
+/* @p arrived: per rank, the message down. The root sends once all its children have. */
+static void plan_down(const PlanTree *pipe, guint index, const guint *sent, guint *arrived,
+                      Plan *plan)
+{
+  const Tree *tree = pipe->tree;
+  const guint root = tree->order[0];
+  const bool had_up = sent != NULL;
+
+  for (guint i = 1; i < tree->n; i++) {
+    const guint rank = tree->order[i], parent = tree->parent[rank];
+    PlanStep step = chunk_step(pipe, index, parent, rank);
+    if (parent != root)
+      step.after = arrived[parent];
+    arrived[rank] = plan_add(plan, step);
+    for (guint c = 1; had_up && parent == root && c < tree->n; c++) {
+      if (tree->parent[tree->order[c]] != root)
+        break;
+      plan_also_after(plan, sent[tree->order[c]]);
+    }
+  }
+}
+
+void tree_plan_chunk(const PlanTree *trees, guint n_trees, guint index, bool up, bool down,
+                     Plan *plan)
+{
+  for (guint t = 0; t < n_trees; t++) {
+    g_autofree guint *sent = g_new(guint, trees[t].tree->n);
+    g_autofree guint *arrived = g_new(guint, trees[t].tree->n);
+    if (up)
+      plan_up(&trees[t], index, sent, plan);
+    if (down)
+      plan_down(&trees[t], index, up ? sent : NULL, arrived, plan);
+  }
+}
+
+void tree_add_flows(const Tree *tree, bool up, guint rail, double share, Draft *draft,
+                    Chain *hops)
+{
+  for (guint i = 1; i < tree->n; i++) {
+    const guint rank = tree->order[i], parent = tree->parent[rank];
+    hops[i] = up ? draft_add_flow(draft, rank, parent, rail, share)
+                 : draft_add_flow(draft, parent, rank, rail, share);
+  }
+}
+
+TreePath tree_longest_path(const Tree *tree, const Draft *draft, guint first_flow,
+                           const Chain *hops, const double *loads)
+{
+  g_autofree TreePath *paths = g_new0(TreePath, tree->n);
+  TreePath longest = { 0 };
+
+  for (guint i = 1; i < tree->n; i++) {
+    TreePath *path = &paths[tree->order[i]];
+    *path = paths[tree->parent[tree->order[i]]];
+    path->chain = chain_join(path->chain, hops[i]);
+    path->fill_s_per_B += draft_flow_s_per_B(draft, loads, first_flow + i - 1);
+    if (chain_is_longer(path->chain, longest.chain))
+      longest.chain = path->chain;
+    longest.fill_s_per_B = MAX(longest.fill_s_per_B, path->fill_s_per_B);
+  }
+  return longest;
+}
