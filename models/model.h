@@ -9,6 +9,7 @@
 typedef struct {
   char *name;
   guint64 n_values; /**< parameters, and so gradient elements, > 0 */
+  guint64 n_rows;   /**< the first dimension of its shape; 0 if nobody says */
 } ModelTensor;
 
 /** In forward order. Work per sample; training adds twice the forward for backward. */

@@ -34,15 +34,20 @@ def number(value):
     return int(value) if float(value).is_integer() else value
 
 
+def shaped(shape):
+    return {"values": math.prod(shape), "shape": list(shape)}
+
+
 def layer(name, tensors=None, **terms):
+    """With one tensor of its own, whose shape is given, or with several that have names."""
     out = {"name": name}
     for key, value in terms.items():
         if value:
             out[key] = number(value)
-    if isinstance(tensors, int):
-        out["values"] = tensors
+    if tensors and isinstance(tensors[0], int):
+        out.update(shaped(tensors))
     elif tensors:
-        out["tensors"] = [{"name": n, "values": v} for n, v in tensors]
+        out["tensors"] = [{"name": n, **shaped(shape)} for n, shape in tensors]
     return out
 
 
@@ -131,8 +136,9 @@ def conv(name, x, out_channels, kernel, stride=1, pad=None, bias=False, saves_in
     pad = kernel // 2 if pad is None else pad
     size = (x.size + 2 * pad - kernel) // stride + 1
     y = Image(out_channels, size)
-    weight = out_channels * x.channels * kernel ** 2
-    tensors = [("weight", weight)] + ([("bias", out_channels)] if bias else [])
+    shape = (out_channels, x.channels, kernel, kernel)
+    weight = math.prod(shape)
+    tensors = [("weight", shape)] + ([("bias", [out_channels])] if bias else [])
     row = layer(name, tensors, flops=2 * weight * size ** 2,
                 moved=x.values() + y.values() * (1 + (RELU_PASSES if relu else 0)),
                 saved=(x.values() if saves_input else 0))
@@ -142,7 +148,7 @@ def conv(name, x, out_channels, kernel, stride=1, pad=None, bias=False, saves_in
 def norm(name, x, relu=True, add=False):
     """Batch normalisation, then the residual sum and ReLU where the block has them."""
     passes = BN_PASSES + (RELU_PASSES if relu else 0) + (ADD_PASSES if add else 0)
-    return layer(name, [("weight", x.channels), ("bias", x.channels)],
+    return layer(name, [("weight", [x.channels]), ("bias", [x.channels])],
                  moved=passes * x.values(), saved=x.values())
 
 
@@ -155,7 +161,7 @@ def max_pool(name, x, kernel, stride, pad=0):
 
 def linear(name, n_in, n_out, relu=False, dropout=False):
     """Saves its input; a dropout before it keeps its own input and a mask."""
-    return layer(name, [("weight", n_in * n_out), ("bias", n_out)], flops=2 * n_in * n_out,
+    return layer(name, [("weight", [n_out, n_in]), ("bias", [n_out])], flops=2 * n_in * n_out,
                  moved=n_in * (3 if dropout else 1) + n_out * (3 if relu else 1),
                  saved=n_in, saved_bytes=MASK_B * n_in if dropout else 0)
 
@@ -271,14 +277,16 @@ DROPOUT_ADD_PASSES = 5  # dropout reads and writes, the sum reads two and writes
 
 
 def dense(name, weight, bias, n_in, n_out, **more):
+    # GPT's Conv1D keeps the inputs first, torch.nn.Linear the outputs.
+    shape = (n_in, n_out) if weight == "w" else (n_out, n_in)
     terms = {"flops_per_token": 2 * n_in * n_out, "moved_per_token": n_in + n_out}
     for key, value in more.items():
         terms[key] = terms.get(key, 0) + value
-    return layer(name, [(weight, n_in * n_out), (bias, n_out)], **terms)
+    return layer(name, [(weight, shape), (bias, [n_out])], **terms)
 
 
 def layer_norm(name, weight, bias, h):
-    return layer(name, [(weight, h), (bias, h)], moved_per_token=2 * h, saved_per_token=h)
+    return layer(name, [(weight, [h]), (bias, [h])], moved_per_token=2 * h, saved_per_token=h)
 
 
 def attention(heads, h):
@@ -312,12 +320,12 @@ def bert(name, h, n_layers, heads, baselines):
         "sequence": 128,
         "max_sequence": positions,
         "layers": [
-            layer("embeddings", [("word", vocabulary * h), ("position", positions * h),
-                                 ("token_type", types * h)], moved_per_token=8 * h),
-            layer("embeddings.ln", [("weight", h), ("bias", h)], moved_per_token=4 * h,
+            layer("embeddings", [("word", [vocabulary, h]), ("position", [positions, h]),
+                                 ("token_type", [types, h])], moved_per_token=8 * h),
+            layer("embeddings.ln", [("weight", [h]), ("bias", [h])], moved_per_token=4 * h,
                   saved_per_token=h, saved_bytes_per_token=MASK_B * h),
             group("l{i}", block, n_layers),
-            layer("pooler", [("weight", h * h), ("bias", h)], flops=2 * h * h, moved=2 * h,
+            layer("pooler", [("weight", [h, h]), ("bias", [h])], flops=2 * h * h, moved=2 * h,
                   saved=2 * h),
         ],
         "baselines": baselines,
@@ -346,8 +354,8 @@ def gpt(name, h, n_layers, heads, sequence, source):
         "sequence": sequence,
         "max_sequence": sequence,
         "layers": [
-            layer("wte", vocabulary * h, moved_per_token=2 * h),
-            layer("wpe", sequence * h, moved_per_token=5 * h, saved_bytes_per_token=MASK_B * h),
+            layer("wte", [vocabulary, h], moved_per_token=2 * h),
+            layer("wpe", [sequence, h], moved_per_token=5 * h, saved_bytes_per_token=MASK_B * h),
             group("h{i}", block, n_layers),
             layer_norm("ln_f", "w", "b", h),
             # Logits are kept in fp32, whatever the precision (Korthikanti et al.).
@@ -366,7 +374,7 @@ def llama3(size, h, n_layers, heads, f):
         terms = {"flops_per_token": 2 * n_in * n_out, "moved_per_token": n_in + n_out}
         for key, value in more.items():
             terms[key] = terms.get(key, 0) + value
-        return layer(name, n_in * n_out, **terms)
+        return layer(name, [n_out, n_in], **terms)
 
     block = [
         matrix("wq", h, h, saved_per_token=2 * h),
@@ -379,8 +387,8 @@ def llama3(size, h, n_layers, heads, f):
         matrix("w1", h, f, saved_per_token=h + f),
         matrix("w3", h, f, saved_per_token=f),
         matrix("w2", f, h, moved_per_token=5 * f + ADD_PASSES * h, saved_per_token=2 * f),
-        layer("attn_norm", h, moved_per_token=2 * h, saved_per_token=h),
-        layer("ffn_norm", h, moved_per_token=2 * h, saved_per_token=h),
+        layer("attn_norm", [h], moved_per_token=2 * h, saved_per_token=h),
+        layer("ffn_norm", [h], moved_per_token=2 * h, saved_per_token=h),
     ]
     return {
         "name": f"llama3_{size}",
@@ -390,9 +398,9 @@ def llama3(size, h, n_layers, heads, f):
                   "derived from the matrix shapes, attention counted without the causal mask",
         "sequence": 8192,
         "layers": [
-            layer("tok_embeddings", vocabulary * h, moved_per_token=2 * h),
+            layer("tok_embeddings", [vocabulary, h], moved_per_token=2 * h),
             group("l{i}", block, n_layers),
-            layer("norm", h, moved_per_token=2 * h, saved_per_token=h),
+            layer("norm", [h], moved_per_token=2 * h, saved_per_token=h),
             matrix("output", h, vocabulary, moved_per_token=2 * vocabulary, saved_per_token=h,
                    saved_bytes_per_token=FP32_B * vocabulary),
         ],

@@ -1,5 +1,6 @@
 #include "sim/scenario/model_check.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_REPEAT 10000.0
@@ -13,6 +14,31 @@ typedef struct {
   double n_layers, n_tensors;
 } Extent;
 
+/* Dimensions, whose product is the number of values. */
+static void check_shape(ModelReader *reader, const cJSON *tensor)
+{
+  const cJSON *shape = model_reader_list(reader, tensor, "shape", false);
+  const cJSON *values = cJSON_GetObjectItemCaseSensitive(tensor, "values");
+  double product = 1;
+
+  if (shape != NULL && values == NULL)
+    model_reader_blame(reader, tensor, "its \"shape\" needs \"values\", their product");
+  if (shape == NULL || !cJSON_IsNumber(values))
+    return;
+  for (const cJSON *item = model_reader_first(shape); item != NULL; item = item->next)
+    product *= cJSON_IsNumber(item) && item->valuedouble >= 1 &&
+                   item->valuedouble == floor(item->valuedouble)
+                 ? item->valuedouble
+                 : 0;
+  if (product == values->valuedouble && cJSON_GetArraySize(shape) > 0)
+    return;
+  const gsize mark = model_reader_enter(reader, "shape");
+  model_reader_blame(reader, shape,
+                     "expected whole numbers whose product is \"values\", %.0f",
+                     values->valuedouble);
+  model_reader_leave(reader, mark);
+}
+
 static void check_tensor(ModelReader *reader, const cJSON *tensor, GHashTable *names)
 {
   model_reader_check_keys(reader, tensor, model_tensor_keys);
@@ -23,6 +49,7 @@ static void check_tensor(ModelReader *reader, const cJSON *tensor, GHashTable *n
   if (cJSON_IsObject(tensor) && cJSON_GetObjectItemCaseSensitive(tensor, "values") == NULL)
     model_reader_blame(reader, tensor, "missing \"values\", how many numbers it holds");
   model_reader_count(reader, tensor, "values", 1, MAX_VALUES, 1);
+  check_shape(reader, tensor);
 }
 
 static void check_tensors(ModelReader *reader, const cJSON *tensors)
@@ -63,6 +90,7 @@ static Extent check_leaf(ModelReader *reader, const cJSON *layer)
 
   check_amounts(reader, layer);
   model_reader_count(reader, layer, "values", 1, MAX_VALUES, 1);
+  check_shape(reader, layer);
   if (tensors != NULL)
     check_tensors(reader, tensors);
   if (tensors != NULL && has_values)
@@ -77,8 +105,9 @@ static Extent check_group(ModelReader *reader, const cJSON *group)
 {
   for (const cJSON *child = model_reader_first(group); child != NULL; child = child->next) {
     const ModelKey *key = model_key_find(model_layer_keys, child->string);
-    if (key == NULL || !(key->is_amount || strcmp(key->name, "values") == 0 ||
-                         strcmp(key->name, "tensors") == 0))
+    if (key == NULL ||
+        !(key->is_amount || strcmp(key->name, "values") == 0 ||
+          strcmp(key->name, "shape") == 0 || strcmp(key->name, "tensors") == 0))
       continue;
     const gsize mark = model_reader_enter(reader, key->name);
     model_reader_blame(reader, child, "belongs into one of the \"layers\" of this group");

@@ -95,11 +95,13 @@ static const char *text_of(const cJSON *object, const char *key)
   return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
-static void add_tensor(Model *model, const char *layer, const char *name, double n_values)
+static void add_tensor(Model *model, const char *layer, const char *name, const cJSON *item)
 {
+  const cJSON *first = model_reader_first(cJSON_GetObjectItemCaseSensitive(item, "shape"));
   const ModelTensor tensor = {
     .name = name != NULL ? g_strconcat(layer, ".", name, NULL) : g_strdup(layer),
-    .n_values = (guint64)n_values,
+    .n_values = (guint64)count_of(item, "values", 1),
+    .n_rows = first != NULL ? (guint64)first->valuedouble : 0,
   };
   g_array_append_val(model->tensors, tensor);
 }
@@ -124,9 +126,9 @@ static void add_layer(Expansion *expansion, const cJSON *item, const char *name)
 
   add_amounts(&layer, item, expansion->reader->sequence);
   if (cJSON_GetObjectItemCaseSensitive(item, "values") != NULL)
-    add_tensor(model, name, NULL, count_of(item, "values", 1));
+    add_tensor(model, name, NULL, item);
   for (; tensor != NULL; tensor = tensor->next)
-    add_tensor(model, name, text_of(tensor, "name"), count_of(tensor, "values", 1));
+    add_tensor(model, name, text_of(tensor, "name"), tensor);
   layer.n_tensors = model->tensors->len - layer.first_tensor;
   g_array_append_val(model->layers, layer);
   if (!g_hash_table_add(expansion->names, layer.name))

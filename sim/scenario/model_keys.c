@@ -28,6 +28,7 @@ const ModelKey model_layer_keys[] = {
   PLAIN("name"),
   PLAIN("layers"),
   PLAIN("values"),
+  PLAIN("shape"),
   PLAIN("tensors"),
   AMOUNT_ROWS("flops", forward_flops),
   AMOUNT_ROWS("moved", moved_values),
@@ -36,7 +37,8 @@ const ModelKey model_layer_keys[] = {
   PLAIN(NULL),
 };
 
-const ModelKey model_tensor_keys[] = { PLAIN("name"), PLAIN("values"), PLAIN(NULL) };
+const ModelKey model_tensor_keys[] = { PLAIN("name"), PLAIN("values"), PLAIN("shape"),
+                                       PLAIN(NULL) };
 
 const ModelKey model_baseline_keys[] = {
   PLAIN("gpu"),      PLAIN("precision"), PLAIN("samples_per_s"),
