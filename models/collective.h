@@ -29,6 +29,8 @@ typedef enum {
   COLL_SEND_RECV = 1 << 6,
 } CollKind;
 
+#define COLL_N_KINDS 7
+
 /** "all_reduce", ...: the name of kind 1 << i is number i; NULL-terminated. */
 extern const char *const coll_kind_names[];
 /** Borrowed. */

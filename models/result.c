@@ -2,6 +2,8 @@
 
 #include "models/topology.h"
 
+#include <string.h>
+
 /* Sums of shares are rounded; more than this above 1 is a mistake. */
 #define SHARE_TOLERANCE 1e-9
 
@@ -25,6 +27,9 @@ const ResultField result_fields[] = {
   FIELD("batch_per_gpu",                    FIELD_COUNT,    batch_per_gpu),
   FIELD("strategy",                         FIELD_TEXT,     strategy),
   FIELD("library",                          FIELD_TEXT,     library),
+  FIELD("codec",                            FIELD_TEXT,     codec),
+  FIELD("codec_note",                       FIELD_TEXT,     codec_note),
+  FIELD("message_B",                        FIELD_QUANTITY, message_B),
   FIELD("compute_source",                   FIELD_TEXT,     compute_source),
   FIELD("iteration_time_s",                 FIELD_QUANTITY, iteration_time_s),
   FIELD("throughput_samples_per_s",         FIELD_QUANTITY, throughput_samples_per_s),
@@ -100,6 +105,12 @@ void result_free(Result *result)
   g_array_unref(result->spans);
   g_array_unref(result->link_spans);
   g_free(result);
+}
+
+bool result_is_coded(const Result *result)
+{
+  return result->message_B > 0 && result->codec != NULL && *result->codec != '\0' &&
+         strcmp(result->codec, codec_none.info.name) != 0;
 }
 
 void result_add_stage(Result *result, const char *name, double busy_s)

@@ -44,6 +44,10 @@ typedef struct {
   guint64 n_parameters;
   guint batch_per_gpu;
   double gradient_B;
+  char *codec; /**< "none", "topk", ... */
+  char
+    *codec_note; /**< what others published about its effect on accuracy; NULL: nothing */
+  double message_B; /**< what one GPU's gradients become in messages, per iteration */
 
   double iteration_time_s;
   double throughput_samples_per_s;
@@ -105,6 +109,9 @@ extern const ResultField result_latency_fields[];
 Result *result_new(void);
 void result_free(Result *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Result, result_free)
+
+/** Are gradients compressed? */
+bool result_is_coded(const Result *result);
 
 /** Appenders that take copies of the strings. */
 void result_add_stage(Result *result, const char *name, double busy_s);

@@ -67,6 +67,7 @@ Setup *setup_new(void)
   Setup *setup = g_new0(Setup, 1);
 
   setup->constants = constants_new();
+  setup->codec = &codec_none;
   return setup;
 }
 
@@ -90,6 +91,8 @@ void setup_free(Setup *setup)
     module_clear(&setup->strategy->info, setup->strategy_params);
   if (setup->library != NULL)
     module_clear(&setup->library->info, setup->library_params);
+  if (setup->codec != NULL)
+    module_clear(&setup->codec->info, setup->codec_params);
   g_array_unref(setup->constants);
   g_free(setup->name);
   g_free(setup);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "models/cluster.h"
+#include "models/compression.h"
 #include "models/library.h"
 #include "models/strategy.h"
 #include "models/workload.h"
@@ -41,10 +42,14 @@ typedef struct {
   void *strategy_params; /**< owned */
   const LibraryOps *library;
   void *library_params; /**< owned */
+  const CodecOps *codec;
+  void *codec_params; /**< owned */
+  CompressionSpec compression;
   RunSpec run;
   GArray *constants; /**< of Constant; owned */
 } Setup;
 
+/** Codec "none". */
 Setup *setup_new(void);
 void setup_free(Setup *setup);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Setup, setup_free)

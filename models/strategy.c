@@ -39,6 +39,28 @@ guint composition_machine(const Composition *composition, guint n_nodes, guint s
            : (server - composition->n_extra_servers) % n_nodes;
 }
 
+void strategy_add_encode(Pipeline *pipeline, const StrategyContext *context, guint resource)
+{
+  if (context->compression == NULL)
+    return;
+  pipeline_add_stage(pipeline, &(Stage){ .name = "encode",
+                                         .kind = STAGE_ENCODE,
+                                         .resource = resource,
+                                         .after_backward = compression_after_backward(
+                                           context->compression) });
+}
+
+void strategy_add_decode(Pipeline *pipeline, const StrategyContext *context, guint resource,
+                         bool after_backward)
+{
+  if (context->compression == NULL)
+    return;
+  pipeline_add_stage(pipeline, &(Stage){ .name = "decode",
+                                         .kind = STAGE_DECODE,
+                                         .resource = resource,
+                                         .after_backward = after_backward });
+}
+
 double strategy_copy_s_per_B(const GpuSpec *gpu)
 {
   return 2 / gpu->memory_Bps;

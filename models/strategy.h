@@ -4,13 +4,17 @@
  */
 #pragma once
 
+#include "models/compression.h"
 #include "models/move.h"
 #include "models/schedule.h"
 
 typedef enum {
   STAGE_WAIT,       /**< takes what stage_wait_s() says */
-  STAGE_COLLECTIVE, /**< a collective of all GPUs by the library */
+  STAGE_COLLECTIVE, /**< a collective of all GPUs by the library; of what a codec makes of
+                         the unit, the codec's rounds in its place */
   STAGE_MOVE,       /**< stage_wait_s(), then a movement of models/move.h */
+  STAGE_ENCODE,     /**< takes what the codec needs before its first round */
+  STAGE_DECODE,     /**< takes what it needs after the last */
 } StageKind;
 
 /** One stage of the way of a unit. Consecutive stages on one resource hold it together. */
@@ -19,6 +23,7 @@ typedef struct {
   StageKind kind;
   guint resource;          /**< index into Pipeline.resources */
   bool only_fused;         /**< skipped by units of a single tensor */
+  bool after_backward;     /**< begins when backward has ended, not before */
   double fixed_s;          /**< STAGE_WAIT [s] */
   double per_tensor_s;     /**< STAGE_WAIT, per tensor or batch of tensors [s] */
   guint tensors_per_batch; /**< tensors that share one per_tensor_s; 0 counts as 1 */
@@ -53,9 +58,11 @@ typedef struct {
 } Pipeline;
 
 typedef struct {
-  const Workload *workload;
+  const Workload *workload; /**< as the schedule sees it: with COMPRESS_TENSORS, gradients
+                                 are as large as their messages */
   const GpuSpec *gpu;
   guint n_nodes, gpus_per_node;
+  const Compression *compression; /**< NULL: gradients travel as they are */
 } StrategyContext;
 
 typedef struct {
@@ -72,6 +79,11 @@ typedef struct {
 
 typedef struct {
   ModuleInfo info;
+
+  /** Where it encodes. With COMPRESS_TENSORS the pipeline begins with the encode stage,
+   *  which tensors pass, one after another, before the schedule hears of them. */
+  CompressionPlace place;
+
   /** Fill @p out, which composition_clear() frees. Required. */
   void (*compose)(const void *params, const StrategyContext *context, Composition *out);
 } StrategyOps;
@@ -92,6 +104,12 @@ guint composition_machine(const Composition *composition, guint n_nodes, guint s
 guint pipeline_add_resource(Pipeline *pipeline, const char *name, guint concurrency);
 Resource *pipeline_resource(Pipeline *pipeline, guint index);
 void pipeline_add_stage(Pipeline *pipeline, const Stage *stage);
+
+/** The stages of a codec on @p resource; none without a codec. */
+void strategy_add_encode(Pipeline *pipeline, const StrategyContext *context,
+                         guint resource);
+void strategy_add_decode(Pipeline *pipeline, const StrategyContext *context, guint resource,
+                         bool after_backward);
 
 /** Seconds per byte of a copy inside the GPU's memory, which reads and writes it [s/B]. */
 double strategy_copy_s_per_B(const GpuSpec *gpu);

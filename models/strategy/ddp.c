@@ -10,6 +10,9 @@
  * end, and not to the backward pass they interrupt: the last bucket's count fully, those of
  * the others only if they hold up the next.
  *
+ * A codec is a communication hook: it encodes a full bucket at once, after the copies into
+ * it and on the same stream, and decodes it before the copies out.
+ *
  * Source: pytorch torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense,
  * finalize_bucket_dense), torch/nn/parallel/distributed.py.
  */
@@ -83,12 +86,14 @@ static void ddp_compose(const void *params, const StrategyContext *context,
   };
 
   pipeline_add_stage(pipeline, &copy);
+  strategy_add_encode(pipeline, context, copies);
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "all_reduce",
                                  .kind = STAGE_COLLECTIVE,
                                  .collective = COLL_ALL_REDUCE,
                                  .resource = stream,
                                });
+  strategy_add_decode(pipeline, context, copies, false);
   if (!self->gradient_as_bucket_view) {
     copy.name = "copy_out";
     pipeline_add_stage(pipeline, &copy);
@@ -106,5 +111,6 @@ const StrategyOps strategy_ddp = {
     .params = ddp_params,
     .params_size = sizeof(DdpParams),
   },
+  .place = COMPRESS_UNITS,
   .compose = ddp_compose,
 };

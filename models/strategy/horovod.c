@@ -6,6 +6,11 @@
  * without their prefix. Fused gradients are copied into the fusion buffer and out of it on
  * the communication stream; one that travels alone is reduced in place.
  *
+ * A codec encodes each gradient on the compute stream before it is queued, so that fusion
+ * counts messages and not gradients, and decodes it in synchronize(), after backward. What
+ * is encoded and what is not are of different types, which Horovod does not fuse; here they
+ * share a buffer's copies, but not its collective.
+ *
  * Negotiation runs over MPI on the hosts. With every name cached it is one all-reduce of a
  * bit per name, by recursive doubling: floor(log2 N) messages in a row and two more unless
  * N is a power of two (Thakur, Rabenseifner, Gropp, "Optimization of Collective
@@ -13,7 +18,7 @@
  * gather of the requests, a broadcast of the size and of the responses follow, each a tree
  * of ceil(log2 N) messages. The messages are short: their bytes cost nothing here.
  *
- * Source: horovod 0.28.1, operations.cc, global_state.h, controller.cc,
+ * Source: horovod 0.28.1, torch/optimizer.py, operations.cc, global_state.h, controller.cc,
  * mpi/mpi_controller.cc, ops/gpu_operations.cc, ops/cuda/cuda_kernels.h.
  */
 #include "models/strategy.h"
@@ -144,6 +149,8 @@ static void horovod_compose(const void *params, const StrategyContext *context,
   Pipeline *pipeline = &out->pipeline;
   const guint stream =
     pipeline_add_resource(pipeline, "nccl stream", self->num_nccl_streams);
+  const guint coder =
+    context->compression == NULL ? 0 : pipeline_add_resource(pipeline, "codec stream", 1);
   Stage copy = {
     .name = "copy_in",
     .kind = STAGE_WAIT,
@@ -154,6 +161,7 @@ static void horovod_compose(const void *params, const StrategyContext *context,
     .per_B_s = strategy_copy_s_per_B(context->gpu),
   };
 
+  strategy_add_encode(pipeline, context, coder);
   pipeline_add_stage(pipeline, &copy);
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "all_reduce",
@@ -163,6 +171,7 @@ static void horovod_compose(const void *params, const StrategyContext *context,
                                });
   copy.name = "copy_out";
   pipeline_add_stage(pipeline, &copy);
+  strategy_add_decode(pipeline, context, coder, true);
 
   out->schedule = &schedule_horovod_cycle;
   out->schedule_state = out->schedule->new (&rule, context->workload);
@@ -178,5 +187,6 @@ const StrategyOps strategy_horovod = {
     .params = horovod_params,
     .params_size = sizeof(HorovodParams),
   },
+  .place = COMPRESS_TENSORS,
   .compose = horovod_compose,
 };

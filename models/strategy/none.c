@@ -5,6 +5,8 @@
  * As NVIDIA apex does with delay_allreduce: gradients are flattened into one buffer,
  * reduced, divided by the number of GPUs and copied back, on one stream.
  *
+ * A codec encodes the flattened buffer and decodes it before the division, on that stream.
+ *
  * Source: NVIDIA apex, apex/parallel/distributed.py (apply_flat_dist_call).
  */
 #include "models/strategy.h"
@@ -74,12 +76,14 @@ static void none_compose(const void *params, const StrategyContext *context,
                                  .tensors_per_batch = FLATTEN_BATCH,
                                  .per_B_s = copy_s_per_B,
                                });
+  strategy_add_encode(pipeline, context, stream);
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "all_reduce",
                                  .kind = STAGE_COLLECTIVE,
                                  .collective = COLL_ALL_REDUCE,
                                  .resource = stream,
                                });
+  strategy_add_decode(pipeline, context, stream, false);
   pipeline_add_stage(pipeline, &(Stage){
                                  .name = "average",
                                  .kind = STAGE_WAIT,
@@ -108,5 +112,6 @@ const StrategyOps strategy_none = {
     .params = none_params,
     .params_size = sizeof(NoneParams),
   },
+  .place = COMPRESS_UNITS,
   .compose = none_compose,
 };

@@ -1,6 +1,9 @@
 /**
  * @file wait_free.c
  * @brief Wait-free back-propagation: an all-reduce per gradient, first come first served.
+ *
+ * A codec encodes each gradient before it leaves and decodes it as it arrives, on a stream
+ * of its own.
  */
 #include "models/strategy.h"
 
@@ -26,14 +29,18 @@ static void wait_free_compose(const void *params, const StrategyContext *context
 {
   const WaitFreeParams *self = params;
   Pipeline *pipeline = &out->pipeline;
+  const guint stream = pipeline_add_resource(pipeline, "nccl stream", self->streams);
+  const guint coder =
+    context->compression == NULL ? 0 : pipeline_add_resource(pipeline, "codec stream", 1);
 
-  pipeline_add_stage(
-    pipeline, &(Stage){
-                .name = "all_reduce",
-                .kind = STAGE_COLLECTIVE,
-                .collective = COLL_ALL_REDUCE,
-                .resource = pipeline_add_resource(pipeline, "nccl stream", self->streams),
-              });
+  strategy_add_encode(pipeline, context, coder);
+  pipeline_add_stage(pipeline, &(Stage){
+                                 .name = "all_reduce",
+                                 .kind = STAGE_COLLECTIVE,
+                                 .collective = COLL_ALL_REDUCE,
+                                 .resource = stream,
+                               });
+  strategy_add_decode(pipeline, context, coder, false);
   out->schedule = &schedule_wait_free;
   out->schedule_state = out->schedule->new (NULL, context->workload);
 }
@@ -46,5 +53,6 @@ const StrategyOps strategy_wait_free = {
     .params = wait_free_params,
     .params_size = sizeof(WaitFreeParams),
   },
+  .place = COMPRESS_TENSORS,
   .compose = wait_free_compose,
 };

@@ -20,6 +20,7 @@ typedef struct {
   const char *source;      /**< paper, manual or repository it follows */
   const ParamSpec *params; /**< its keys; NULL if it has none */
   size_t params_size;      /**< sizeof the struct that @ref params fills; 0 if none [B] */
+  const char *note;        /**< what others published about its effect; NULL if nothing */
 } ModuleInfo;
 
 #define SIM_ERROR sim_error_quark()

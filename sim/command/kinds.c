@@ -13,23 +13,25 @@
 
 /* The sections of a scenario whose keys belong to no module. */
 static const ModuleInfo sections[] = {
-  { "cluster", "the cluster itself", "", cluster_params, 0 },
-  { "nic", "network cards: \"cluster.nic\"", "", nic_params, 0 },
-  { "node", "a node: \"cluster.node\"", "", node_params, 0 },
-  { "gpu", "a GPU: \"cluster.node.gpu\"", "", gpu_params, 0 },
-  { "workload", "what is trained", "", workload_params, 0 },
-  { "compute", "how fast one GPU is: \"workload.compute\"", "", compute_params, 0 },
-  { "run", "how much is simulated", "", run_params, 0 },
+  { "cluster", "the cluster itself", "", cluster_params, 0, NULL },
+  { "nic", "network cards: \"cluster.nic\"", "", nic_params, 0, NULL },
+  { "node", "a node: \"cluster.node\"", "", node_params, 0, NULL },
+  { "gpu", "a GPU: \"cluster.node.gpu\"", "", gpu_params, 0, NULL },
+  { "workload", "what is trained", "", workload_params, 0, NULL },
+  { "compute", "how fast one GPU is: \"workload.compute\"", "", compute_params, 0, NULL },
+  { "compression", "which gradients a codec encodes", "", compression_params, 0, NULL },
+  { "run", "how much is simulated", "", run_params, 0, NULL },
 };
 
 static const ModuleInfo *const section_table[] = {
-  &sections[0], &sections[1], &sections[2], &sections[3],
-  &sections[4], &sections[5], &sections[6], NULL,
+  &sections[0], &sections[1], &sections[2], &sections[3], &sections[4],
+  &sections[5], &sections[6], &sections[7], NULL,
 };
 
 const Kind kinds[] = {
   { "strategy", "how gradients are exchanged: \"strategy.name\"", strategy_table },
   { "library", "what runs collectives: \"library.name\"", library_table },
+  { "codec", "how gradients are compressed: \"compression.codec\"", codec_table },
   { "collective", "algorithms that a library may run", coll_table },
   { "topology", "what connects nodes: \"cluster.network.topology\"", network_table },
   { "transport", "protocols between nodes: \"cluster.transport.kind\"", transport_table },
@@ -120,6 +122,8 @@ static char *describe_module(const Kind *kind, const ModuleInfo *info)
     append_row(out, spec);
   if (info->params == NULL)
     g_string_append(out, "  (no parameters)\n");
+  if (info->note != NULL)
+    g_string_append_printf(out, "  published, not simulated: %s\n", info->note);
   if (*info->source != '\0')
     g_string_append_printf(out, "  source: %s\n", info->source);
   return g_string_free(g_steal_pointer(&out), FALSE);

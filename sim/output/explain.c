@@ -180,20 +180,23 @@ static void explain_exchange(GString *out, const Result *result)
 {
   const bool named = result->algorithm != NULL && *result->algorithm != '\0';
   const double ratio = result->floor_s > 0 ? busy_s(result) / result->floor_s : 0;
-  g_autofree char *size = show_bytes(result->gradient_B);
+  g_autofree char *size =
+    show_bytes(result_is_coded(result) ? result->message_B : result->gradient_B);
   g_autofree char *floor = show_time(result->floor_s);
   g_autofree char *busy = show_time(busy_s(result));
   g_autofree char *algorithm = show_plain(named ? result->algorithm : "The exchange");
   g_autofree char *times = show_number(ratio, 3);
   g_autofree char *units = show_number(result->units_per_iteration, 3);
 
-  g_string_append_printf(out, " %s moves %s in %s message%s and %s", algorithm, size, units,
-                         result->units_per_iteration == 1 ? "" : "s", busy);
+  g_string_append_printf(out, " %s moves %s%s in %s message%s and %s", algorithm, size,
+                         result_is_coded(result) ? " of encoded gradients per GPU" : "",
+                         units, result->units_per_iteration == 1 ? "" : "s", busy);
   if (ratio >= 1.01)
-    g_string_append_printf(out, ", %s times the %s that any all-reduce needs here", times,
-                           floor);
+    g_string_append_printf(out, ", %s times the %s that any %s needs here", times, floor,
+                           result_is_coded(result) ? "exchange of them" : "all-reduce");
   else if (ratio > 0)
-    g_string_append(out, ", as fast as any all-reduce can be here");
+    g_string_append_printf(out, ", as fast as any %s can be here",
+                           result_is_coded(result) ? "exchange of them" : "all-reduce");
   explain_bottleneck(out, result);
   g_string_append_c(out, '.');
 }

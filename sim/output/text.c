@@ -57,8 +57,9 @@ static void append_title(const Result *result, bool colour, GString *out)
   if (result->algorithm != NULL && *result->algorithm != '\0') {
     g_autofree char *algorithm = show_plain(result->algorithm);
     g_autofree char *units = show_number(result->units_per_iteration, 4);
-    g_string_append_printf(out, "  all-reduce by %s, %s message%s per iteration\n",
-                           algorithm, units, result->units_per_iteration == 1 ? "" : "s");
+    g_string_append_printf(out, "  %s by %s, %s message%s per iteration\n",
+                           result_is_coded(result) ? "exchange" : "all-reduce", algorithm,
+                           units, result->units_per_iteration == 1 ? "" : "s");
   }
   g_string_append_c(out, '\n');
 }
@@ -114,6 +115,31 @@ static void append_latency(const Result *result, GString *out)
     g_autofree char *rate = show_share(result->retransmission_rate);
     append_row(out, "retransmissions", rate);
   }
+}
+
+/* Accuracy is quoted, never simulated. */
+static void append_codec(const Result *result, GString *out)
+{
+  if (!result_is_coded(result))
+    return;
+  g_autofree char *codec = show_plain(result->codec);
+  g_autofree char *before = show_bytes(result->gradient_B);
+  g_autofree char *after = show_bytes(result->message_B);
+  g_autofree char *times = show_number(result->gradient_B / result->message_B, 3);
+  g_autofree char *row =
+    g_strdup_printf("%s: %s become %s of messages, 1/%s", codec, before, after, times);
+
+  append_row(out, "compression", row);
+}
+
+static void append_note(const Result *result, GString *out)
+{
+  if (!result_is_coded(result) || result->codec_note == NULL || *result->codec_note == '\0')
+    return;
+  g_autofree char *text =
+    g_strconcat("Accuracy is not simulated. Published: ", result->codec_note, NULL);
+  g_string_append_c(out, '\n');
+  show_paragraph(out, 2, text);
 }
 
 static void append_memory(const Result *result, bool colour, GString *out)
@@ -219,12 +245,14 @@ static void append_report(const Result *result, bool colour, GString *out)
   append_times(result, out);
   append_shares(result, out);
   append_latency(result, out);
+  append_codec(result, out);
   append_memory(result, colour, out);
   append_split(result, colour, out);
   append_stages(result, out);
   append_links(result, out);
   g_string_append_c(out, '\n');
   show_paragraph(out, 2, why);
+  append_note(result, out);
   text_constants(&result, 1, out);
 }
 

@@ -14,11 +14,10 @@ struct Scenario {
 /* What there is one of so far. */
 typedef struct {
   char *name;
-  guint calibration, codec;
+  guint calibration;
 } Fixed;
 
 static const char *const calibration_names[] = { "preset", NULL };
-static const char *const codec_names[] = { "none", NULL };
 
 static const ParamSpec name_params[] = {
   { .key = "name",
@@ -40,17 +39,6 @@ static const ParamSpec calibration_params[] = {
   PARAM_END,
 };
 
-static const ParamSpec compression_params[] = {
-  { .key = "codec",
-    .type = PARAM_NAME,
-    .offset = offsetof(Fixed, codec),
-    .fallback = "none",
-    .names = codec_names,
-    .help = "how gradients are compressed",
-    .origin = "full gradients" },
-  PARAM_END,
-};
-
 static const char *const sections[] = { "include",  "name",    "cluster",     "workload",
                                         "strategy", "library", "compression", "calibration",
                                         "run",      NULL };
@@ -59,6 +47,12 @@ static const ModuleChoice strategy_choice = { "strategy", "name", strategy_table
                                               NULL };
 static const ModuleChoice library_choice = { "library", "name", library_table, "nccl",
                                              NULL };
+
+/* The rules of compression_params, whatever the codec. */
+static const char *const codec_extra[] = { "min_size", "skip_first_layers",
+                                           "skip_last_layers", "kernel_launch", NULL };
+static const ModuleChoice codec_choice = { "codec", "codec", codec_table, "none",
+                                           codec_extra };
 
 static void bind_name(Binder *binder, const Section *root, Setup *setup)
 {
@@ -105,16 +99,54 @@ static void bind_library(Binder *binder, const Section *root, Setup *setup)
     bind_blame(binder, &section, "", NULL, error->message);
 }
 
-static void bind_compression(Binder *binder, const Section *root)
+/* What only codec, strategy and model together can show. */
+static void check_compression(const Binder *binder, const Section *section,
+                              const Setup *setup)
+{
+  g_autoptr(GError) error = NULL;
+
+  if (problems_count(binder->problems) > 0 || setup->codec == &codec_none ||
+      setup->model == NULL)
+    return;
+  if (setup->strategy->place == COMPRESS_NOTHING) {
+    g_autofree char *cause = g_strdup_printf("strategy %s takes no codec but \"none\"",
+                                             setup->strategy->info.name);
+    bind_blame(binder, section, "codec", bind_member(section, "codec"), cause);
+    return;
+  }
+  g_autoptr(Workload) workload = workload_new(
+    setup->model, &setup->workload, &setup->compute, &setup->cluster.node.gpu, NULL);
+  const CompressionConfig config = {
+    .codec = setup->codec,
+    .params = setup->codec_params,
+    .spec = &setup->compression,
+    .place = setup->strategy->place,
+    .n_workers = setup->cluster.n_nodes * setup->cluster.node.n_gpus,
+  };
+  g_autoptr(Compression) compression =
+    compression_new(&config, workload, &setup->cluster.node.gpu);
+  if (!compression_check(compression, &error))
+    bind_blame(binder, section, "", NULL, error->message);
+}
+
+static void bind_compression(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
-  Fixed fixed = { 0 };
-  const Section section = bind_section(binder, root, "compression", NULL, &path);
+  g_autoptr(GError) error = NULL;
+  const Section section = bind_section(binder, root, "compression", &codec_choice, &path);
 
   effective_open(binder->effective, "compression");
-  bind_params(binder, &section, compression_params, &fixed);
-  bind_check_keys(binder, &section, compression_params, NULL);
+  setup->codec =
+    (const CodecOps *)bind_module(binder, &section, &codec_choice, &setup->codec_params);
+  if (setup->codec != &codec_none && setup->codec != NULL) {
+    param_set_defaults(compression_params, &setup->compression);
+    bind_params(binder, &section, compression_params, &setup->compression);
+  }
   effective_close(binder->effective);
+  if (setup->codec != NULL && setup->codec->check != NULL &&
+      !setup->codec->check(setup->codec_params, &error))
+    bind_blame(binder, &section, "", NULL, error->message);
+  check_compression(binder, &section, setup);
 }
 
 static void bind_run(Binder *binder, const Section *root, RunSpec *run)
@@ -140,7 +172,7 @@ static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *se
     bind_workload(binder, &section, setup);
   bind_strategy(binder, &section, setup);
   bind_library(binder, &section, setup);
-  bind_compression(binder, &section);
+  bind_compression(binder, &section, setup);
   bind_params(binder, &section, calibration_params, &fixed);
   bind_run(binder, &section, &setup->run);
   bind_check_keys(binder, &section, NULL, sections);

@@ -17,6 +17,8 @@ typedef struct {
   guint stage;       /**< the next one */
   guint64 number;    /**< in order of dispatch */
   guint held_credit; /**< bit r: it holds credit of resource r */
+  bool is_encoded;   /**< a codec made @ref encoding of it */
+  Encoding encoding;
 } Item;
 
 /** A resource's queue. */
@@ -33,6 +35,9 @@ typedef struct {
   const Workload *workload;
   Composition *composition;
   Exchange *exchange;
+  const Compression *compression; /**< NULL: gradients travel as they are */
+  bool encodes;                   /**< this iteration's gradients are compressed */
+  void *full_schedule_state;      /**< of the iterations that are not, if any; else NULL */
   Engine *engine;
   Timeline timeline;
   Rng *jitter;
@@ -48,6 +53,7 @@ typedef struct {
   guint *parts_done;       /**< of each gradient: pieces that have arrived */
   guint *pending_of_layer; /**< gradients of each layer not yet synchronised */
   double *ready_s;         /**< of each gradient */
+  double backward_end_s;
   double *optimizer_of_layer_s;
   bool worker_waits;
   EngineSignal *synchronised; /**< raised when a gradient is and the worker waits */
@@ -55,6 +61,23 @@ typedef struct {
   double measured_from_s, measured_to_s; /**< end of warm-up, end of the last iteration */
   double last_from_s;                    /**< begin of the last iteration */
 } Job;
+
+/** Let the dispatcher ask the schedule, if it waits. */
+void job_wake_dispatcher(Job *job);
+
+/* encode.c: what a codec does on the way. */
+
+/** The state that the schedule goes by in this iteration. */
+void *job_schedule_state(const Job *job);
+/** Where units begin: 1 if their tensors passed stage 0 before the schedule knew them. */
+guint job_first_stage(const Job *job);
+/** Stage 0 of strategies that encode tensors one by one: takes time on the GPU, in the way
+ *  of what the worker does next. */
+void job_encode_gradient(Job *job, guint32 gradient);
+/** What a codec makes of the item, if there is one. */
+void job_encode_item(Job *job, Item *item);
+/** Stages of encoded units that begin only when backward has ended wait for it. */
+void job_await_backward(Job *job, const Stage *stage, const Item *item);
 
 /** The first process of the run: spawns the others and computes. @p data is the Job. */
 void job_run(void *data);

@@ -144,9 +144,11 @@ static Item *take(const Server *server)
 void job_dispatch(Job *job, Unit *unit)
 {
   Item *item = g_new(Item, 1);
-  *item = (Item){ .unit = *unit, .number = job->n_dispatched++ };
+  *item =
+    (Item){ .unit = *unit, .stage = job_first_stage(job), .number = job->n_dispatched++ };
 
   unit_init(unit);
+  job_encode_item(job, item);
   if (job->timeline.measuring) {
     job->timeline.n_units++;
     job->timeline.largest_unit_B = MAX(job->timeline.largest_unit_B, item->unit.size_B);
@@ -186,15 +188,40 @@ static void run_move(Job *job, const Stage *stage, const Unit *unit)
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
 }
 
-static void run_stage(Job *job, const Stage *stage, const Unit *unit)
+static void run_rounds(Job *job, const Encoding *encoding)
 {
-  if (stage->kind == STAGE_COLLECTIVE) {
-    run_collective(job, stage->collective, unit->size_B);
-    return;
+  for (guint r = 0; r < encoding->n_rounds; r++) {
+    const CompressionRound *round = &encoding->rounds[r];
+    engine_sleep(job->engine, round->work_s);
+    run_collective(job, round->kind, round->size_B);
   }
-  engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));
-  if (stage->kind == STAGE_MOVE)
+}
+
+static void run_stage(Job *job, const Stage *stage, const Item *item)
+{
+  const Unit *unit = &item->unit;
+
+  switch (stage->kind) {
+  case STAGE_WAIT:
+    engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));
+    break;
+  case STAGE_COLLECTIVE:
+    if (item->is_encoded)
+      run_rounds(job, &item->encoding);
+    else
+      run_collective(job, stage->collective, unit->size_B);
+    break;
+  case STAGE_MOVE:
+    engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));
     run_move(job, stage, unit);
+    break;
+  case STAGE_ENCODE:
+    engine_sleep(job->engine, item->encoding.encode_s);
+    break;
+  case STAGE_DECODE:
+    engine_sleep(job->engine, item->encoding.decode_s);
+    break;
+  }
 }
 
 static void trace_stage(const Server *server, const Stage *stage, const Item *item,
@@ -221,8 +248,9 @@ static void serve_item(const Server *server, Item *item)
   for (;
        (stage = stage_at(job, item->stage)) != NULL && stage->resource == server->resource;
        item->stage++, skip_stages(job, item)) {
+    job_await_backward(job, stage, item);
     const double start_s = engine_now_s(job->engine);
-    run_stage(job, stage, &item->unit);
+    run_stage(job, stage, item);
     if (job->timeline.measuring)
       job->timeline.stage_s[item->stage] += engine_now_s(job->engine) - start_s;
     trace_stage(server, stage, item, start_s);

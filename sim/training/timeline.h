@@ -19,6 +19,13 @@ typedef struct {
   double peak[TIER_N];    /**< highest share of a link's capacity during a transfer */
   guint64 n_units;
   double largest_unit_B;
+  /* With a codec. */
+  double message_B;                  /**< that one worker has said */
+  double buffer_B;                   /**< messages of the largest round */
+  double collective_B[COLL_N_KINDS]; /**< sizes, by the number of the kind's bit */
+  double largest_round_B;
+  CollKind largest_kind; /**< of that round */
+
   double *stage_s;     /**< busy time of each pipeline stage */
   GArray *latencies_s; /**< of double: gradient ready to synchronised */
 

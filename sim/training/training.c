@@ -12,7 +12,8 @@ static bool may_overlap(const Composition *composition)
 
   for (guint s = 0; s < pipeline->stages->len; s++) {
     const Stage *stage = &g_array_index(pipeline->stages, Stage, s);
-    if (stage->kind == STAGE_WAIT || stage->resource == last)
+    const bool transfers = stage->kind == STAGE_COLLECTIVE || stage->kind == STAGE_MOVE;
+    if (!transfers || stage->resource == last)
       continue;
     const Resource *resource =
       &g_array_index(pipeline->resources, Resource, stage->resource);
@@ -51,6 +52,8 @@ static void describe(const Job *job, bool folded, Result *result)
   result->gpu = g_strdup(setup->cluster.node.gpu.name);
   result->strategy = g_strdup(setup->strategy->info.name);
   result->library = g_strdup(setup->library->info.name);
+  result->codec = g_strdup(setup->codec->info.name);
+  result->codec_note = g_strdup(setup->codec->info.note);
   result->compute_source = g_strdup(workload->compute_source);
   result->n_parameters = model_n_parameters(workload->model);
   result->batch_per_gpu = workload->batch_per_gpu;
@@ -79,8 +82,11 @@ static void measure_speed(const Job *job, Result *result)
 
 static void measure_memory(const Job *job, Result *result)
 {
+  const double codec_B = job->compression == NULL
+                           ? 0
+                           : compression_state_B(job->compression) + job->timeline.buffer_B;
   const MemoryUse use = memory_use(job->workload, &job->setup->cluster.node.gpu,
-                                   job->composition->communication_B);
+                                   job->composition->communication_B + codec_B);
 
   result->max_batch_per_gpu = memory_max_batch(&use);
   result->memory_used_B = memory_total_B(&use, job->workload->batch_per_gpu);
@@ -127,17 +133,35 @@ static const Stage *first_collective(const Job *job)
   return NULL;
 }
 
+/* Of the gradients, or of what a codec makes of them, per iteration. */
+static double floor_of(const Job *job)
+{
+  double floor_s = 0;
+
+  if (job->compression == NULL)
+    return exchange_floor_s(job->exchange, COLL_ALL_REDUCE, job->workload->gradient_B);
+  for (guint kind = 0; kind < COLL_N_KINDS; kind++) {
+    const double size_B = job->timeline.collective_B[kind] / job->setup->run.iterations;
+    if (size_B > 0)
+      floor_s += exchange_floor_s(job->exchange, (CollKind)(1 << kind), size_B);
+  }
+  return floor_s;
+}
+
 static void measure_exchange(const Job *job, Result *result)
 {
   const GArray *stages = job->composition->pipeline.stages;
   const Stage *stage = first_collective(job);
-  const double largest_B = job->timeline.largest_unit_B;
+  const Timeline *timeline = &job->timeline;
+  const bool coded = job->compression != NULL;
+  const double largest_B = coded ? timeline->largest_round_B : timeline->largest_unit_B;
 
   for (guint s = 0; s < stages->len; s++)
     result_add_stage(result, g_array_index(stages, Stage, s).name,
                      job->timeline.stage_s[s] / job->setup->run.iterations);
-  result->floor_s =
-    exchange_floor_s(job->exchange, COLL_ALL_REDUCE, job->workload->gradient_B);
+  result->floor_s = floor_of(job);
+  result->message_B =
+    coded ? timeline->message_B / job->setup->run.iterations : job->workload->gradient_B;
   if (!(largest_B > 0))
     return;
   if (stage == NULL) {
@@ -146,13 +170,13 @@ static void measure_exchange(const Job *job, Result *result)
     result->bottleneck = g_strdup(exchange_moves_bottleneck(job->exchange, largest_B));
     return;
   }
-  const LibraryChoice choice = exchange_choose(job->exchange, stage->collective, largest_B);
+  const CollKind kind = coded ? timeline->largest_kind : stage->collective;
+  const LibraryChoice choice = exchange_choose(job->exchange, kind, largest_B);
   result->algorithm =
     *choice.protocol == '\0'
       ? g_strdup(choice.collective->info.name)
       : g_strdup_printf("%s/%s", choice.collective->info.name, choice.protocol);
-  result->bottleneck =
-    g_strdup(exchange_bottleneck(job->exchange, stage->collective, largest_B));
+  result->bottleneck = g_strdup(exchange_bottleneck(job->exchange, kind, largest_B));
 }
 
 static void measure(const Job *job, bool folded, Result *result)
@@ -182,24 +206,69 @@ static void job_clear(Job *job)
   timeline_clear(&job->timeline);
 }
 
-static Workload *compute_of(const Setup *setup, GError **error)
+static Compression *compression_of(const Setup *setup, const Workload *workload)
 {
-  return workload_new(setup->model, &setup->workload, &setup->compute,
-                      &setup->cluster.node.gpu, error);
+  const CompressionConfig config = {
+    .codec = setup->codec,
+    .params = setup->codec_params,
+    .spec = &setup->compression,
+    .place = setup->strategy->place,
+    .n_workers = setup->cluster.n_nodes * setup->cluster.node.n_gpus,
+  };
+
+  return compression_new(&config, workload, &setup->cluster.node.gpu);
 }
 
-static void compose(const Setup *setup, const Workload *workload, Composition *composition)
+static void compose(const Setup *setup, const Workload *workload,
+                    const Compression *compression, Composition *composition)
 {
   const StrategyContext context = { .workload = workload,
                                     .gpu = &setup->cluster.node.gpu,
                                     .n_nodes = setup->cluster.n_nodes,
-                                    .gpus_per_node = setup->cluster.node.n_gpus };
+                                    .gpus_per_node = setup->cluster.node.n_gpus,
+                                    .compression = compression };
   setup->strategy->compose(setup->strategy_params, &context, composition);
+}
+
+/* What is trained, and how gradients travel. */
+typedef struct {
+  Workload *workload;
+  Compression *compression; /* NULL: none */
+  Workload *messages;       /* the workload as schedules see it; NULL: as it is */
+  Composition composition;
+  Composition full; /* for a codec's warm-up, which sends full gradients; may be empty */
+} Training;
+
+static void training_clear(Training *training)
+{
+  composition_clear(&training->composition);
+  composition_clear(&training->full);
+  compression_workload_free(training->messages);
+  compression_free(training->compression);
+  workload_free(training->workload);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Training, training_clear)
+
+static bool training_init(Training *self, const Setup *setup, GError **error)
+{
+  self->workload = workload_new(setup->model, &setup->workload, &setup->compute,
+                                &setup->cluster.node.gpu, error);
+  if (self->workload == NULL)
+    return false;
+  self->compression = compression_of(setup, self->workload);
+  if (self->compression != NULL && setup->strategy->place == COMPRESS_TENSORS) {
+    self->messages = compression_workload_new(self->compression);
+    if (compression_warmup_share(self->compression) > 0)
+      compose(setup, self->workload, self->compression, &self->full);
+  }
+  compose(setup, self->messages != NULL ? self->messages : self->workload,
+          self->compression, &self->composition);
+  return true;
 }
 
 /* What the stages of a strategy ask of the exchange. */
 static Exchange *lay_exchange(const Setup *setup, const Composition *composition,
-                              GError **error)
+                              const Compression *compression, GError **error)
 {
   const GArray *stages = composition->pipeline.stages;
   g_autofree guint *machines = g_new(guint, composition->n_servers + 1);
@@ -214,6 +283,8 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
     needs.kinds |= stage->kind == STAGE_COLLECTIVE ? stage->collective : 0;
     needs.moves |= stage->kind == STAGE_MOVE ? 1u << stage->move : 0;
   }
+  if (compression != NULL)
+    needs.kinds |= compression_kinds(compression);
   return exchange_new(setup, &needs, error);
 }
 
@@ -227,7 +298,7 @@ static void profile(const Composition *composition, const Exchange *exchange)
   double sizes_B[PROFILE_SIZES], times_s[PROFILE_SIZES];
   AllReduceCost cost;
 
-  if (composition->schedule->learn == NULL)
+  if (composition->schedule == NULL || composition->schedule->learn == NULL)
     return;
   for (guint i = 0; i < PROFILE_SIZES; i++) {
     sizes_B[i] = (i + 1) * PROFILE_STEP_B;
@@ -242,17 +313,17 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
 {
   const EngineConfig engine_config = { .fold = config->fold,
                                        .dump_platform = config->dump_platform };
-  g_autoptr(Workload) workload = compute_of(setup, error);
-  if (workload == NULL)
-    return NULL;
-
-  g_auto(Composition) composition = { 0 };
-  compose(setup, workload, &composition);
-  g_autoptr(Exchange) exchange = lay_exchange(setup, &composition, error);
+  g_auto(Training) training = { 0 };
+  g_autoptr(Exchange) exchange =
+    training_init(&training, setup, error)
+      ? lay_exchange(setup, &training.composition, training.compression, error)
+      : NULL;
   if (exchange == NULL)
     return NULL;
 
-  profile(&composition, exchange);
+  profile(&training.composition, exchange);
+  profile(&training.full, exchange);
+  const Pipeline *pipeline = &training.composition.pipeline;
   const Topology *topology = exchange_topology(exchange);
   g_autoptr(Engine) engine =
     engine_new(&engine_config, topology_links(topology), topology_n_links(topology));
@@ -260,16 +331,18 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
     rng_stream(rng_hash(setup->run.seed, config->replica, 0), "jitter");
   g_autoptr(Result) result = result_new();
   Job job = { .setup = setup,
-              .workload = workload,
-              .composition = &composition,
+              .workload = training.workload,
+              .composition = &training.composition,
+              .compression = training.compression,
+              .full_schedule_state = training.full.schedule_state,
               .exchange = exchange,
               .engine = engine,
               .jitter = jitter };
 
-  exchange_announce(exchange, engine, may_overlap(&composition));
-  timeline_init(&job.timeline, config->traced, composition.pipeline.stages->len, result);
+  exchange_announce(exchange, engine, may_overlap(&training.composition));
+  timeline_init(&job.timeline, config->traced, pipeline->stages->len, result);
   if (config->traced)
-    add_tracks(&composition.pipeline, result);
+    add_tracks(pipeline, result);
   const bool ran = engine_run(engine, job_run, &job, error);
   if (ran)
     measure(&job, config->fold, result);

@@ -51,7 +51,7 @@ static void trace_backward(const Job *job, double from_s, double factor)
   }
 }
 
-static void wake_dispatcher(Job *job)
+void job_wake_dispatcher(Job *job)
 {
   if (!job->dispatcher_waits)
     return;
@@ -83,13 +83,14 @@ static void produce_gradients(Job *job, double backward_from_s, double factor)
       backward_from_s + factor * workload_gradient(job->workload, i)->ready_s;
     const double wait_s = ready_s - engine_now_s(job->engine);
     if (wait_s > SCHEDULE_INSTANT_S) {
-      wake_dispatcher(job);
+      job_wake_dispatcher(job);
       engine_sleep(job->engine, wait_s);
     }
     job->ready_s[i] = engine_now_s(job->engine);
-    schedule->ready(job->composition->schedule_state, i, job->ready_s[i]);
+    job_encode_gradient(job, i);
+    schedule->ready(job_schedule_state(job), i, engine_now_s(job->engine));
   }
-  wake_dispatcher(job);
+  job_wake_dispatcher(job);
 }
 
 /* Wait until @p pending, a count of gradients, is zero. */
@@ -127,6 +128,16 @@ static void forward_by_layer(Job *job, double factor)
   }
 }
 
+/* The first iterations, which send full gradients: a codec's warm-up, as long as its share
+ * of the measured iterations, rounded, and what runs before them. */
+static guint n_full_iterations(const Job *job)
+{
+  const RunSpec *run = &job->setup->run;
+  const double share = compression_warmup_share(job->compression);
+
+  return share > 0 ? run->warmup + (guint)round(share * run->iterations) : 0;
+}
+
 /* One iteration; it ends when the next forward may begin. */
 static void iterate(Job *job, guint iteration, bool exchanges)
 {
@@ -144,8 +155,9 @@ static void iterate(Job *job, guint iteration, bool exchanges)
   trace_backward(job, backward_from_s, factor);
   if (exchanges) {
     expect_gradients(job);
-    job->composition->schedule->begin(job->composition->schedule_state, iteration,
-                                      backward_from_s);
+    job->backward_end_s = backward_from_s + factor * workload->backward_s;
+    job->encodes = job->compression != NULL && iteration >= n_full_iterations(job);
+    job->composition->schedule->begin(job_schedule_state(job), iteration, backward_from_s);
     produce_gradients(job, backward_from_s, factor);
   }
   sleep_until(job, backward_from_s + factor * workload->backward_s);
@@ -169,7 +181,7 @@ static void dispatch(void *data)
   job->dispatcher_waits = true; /* for the first gradient */
   engine_signal_wait(job->wake);
   while (!job->closing) {
-    switch (job->composition->schedule->next(job->composition->schedule_state,
+    switch (job->composition->schedule->next(job_schedule_state(job),
                                              engine_now_s(job->engine), &unit, &again_s)) {
     case SCHEDULE_UNIT:
       job_dispatch(job, &unit);
@@ -236,7 +248,7 @@ void job_run(void *data)
   }
   run_iterations(job, exchanges);
   job->closing = true;
-  wake_dispatcher(job);
+  job_wake_dispatcher(job);
   if (exchanges)
     job_close_pipeline(job);
 }

@@ -1,0 +1,339 @@
+/**
+ * @file compression.c
+ * @brief Which gradients a codec encodes, and what a unit of them becomes.
+ */
+#include "models/compression.h"
+
+#include "models/strategy.h"
+
+const ParamSpec compression_params[] = {
+  { .key = "min_size",
+    .type = PARAM_BYTES,
+    .offset = offsetof(CompressionSpec, min_size_B),
+    .fallback = "0 B",
+    .help = "smaller gradients are sent as they are",
+    .origin = "pytorch's and horovod's compression takes all; byteps: 64 KiB" },
+  { .key = "skip_first_layers",
+    .type = PARAM_COUNT,
+    .offset = offsetof(CompressionSpec, skip_first_layers),
+    .fallback = "0",
+    .help = "layers with tensors, from the input, that are sent as they are",
+    .origin = "all layers" },
+  { .key = "skip_last_layers",
+    .type = PARAM_COUNT,
+    .offset = offsetof(CompressionSpec, skip_last_layers),
+    .fallback = "0",
+    .help = "layers with tensors, from the output, that are sent as they are",
+    .origin = "all layers" },
+  { .key = "kernel_launch",
+    .type = PARAM_SECONDS,
+    .offset = offsetof(CompressionSpec, kernel_launch_s),
+    .fallback = STRATEGY_KERNEL_LAUNCH,
+    .max = 1,
+    .help = "time of a short kernel in a stream; encoding takes one or more",
+    .origin = STRATEGY_KERNEL_LAUNCH_ORIGIN },
+  PARAM_END,
+};
+
+struct Compression {
+  const CodecOps *codec;
+  const void *params;
+  const Workload *workload;
+  CodecDevice device;
+  CompressionPlace place;
+  guint n_workers;
+  guint64 min_size_B;
+  guint first_layer, end_layer; /* first_layer and those before end_layer are encoded */
+  bool *encodes;                /* of each gradient */
+};
+
+static const Gradient *gradient_at(const Compression *self, guint32 index)
+{
+  return &g_array_index(self->workload->gradients, Gradient, index);
+}
+
+static CodecInput input_of(const Compression *self, guint32 index)
+{
+  const Gradient *gradient = gradient_at(self, index);
+  const ModelTensor *tensor = model_tensor(self->workload->model, gradient->tensor);
+
+  return (CodecInput){
+    .n_values = (double)tensor->n_values,
+    .element_B = gradient->size_B / (double)tensor->n_values,
+    .n_rows = (double)tensor->n_rows,
+    .n_workers = self->n_workers,
+  };
+}
+
+/* The layers with tensors that the rules leave over, counted from either end. */
+static void find_layers(Compression *self, const CompressionSpec *spec)
+{
+  const Model *model = self->workload->model;
+  guint n_before = 0, n_with = 0;
+
+  for (guint i = 0; i < model->layers->len; i++)
+    n_with += model_layer(model, i)->n_tensors > 0;
+  self->first_layer = model->layers->len;
+  self->end_layer = 0;
+  for (guint i = 0; i < model->layers->len; i++) {
+    if (model_layer(model, i)->n_tensors == 0)
+      continue;
+    const guint n_after = n_with - ++n_before;
+    if (n_before > spec->skip_first_layers && self->first_layer > i)
+      self->first_layer = i;
+    if (n_after >= spec->skip_last_layers)
+      self->end_layer = i + 1;
+  }
+}
+
+static bool rules_let_through(const Compression *self, guint32 index)
+{
+  const Gradient *gradient = gradient_at(self, index);
+
+  return gradient->size_B >= (double)self->min_size_B &&
+         gradient->layer >= self->first_layer && gradient->layer < self->end_layer;
+}
+
+Compression *compression_new(const CompressionConfig *config, const Workload *workload,
+                             const GpuSpec *gpu)
+{
+  if (config->codec == &codec_none)
+    return NULL;
+
+  Compression *self = g_new0(Compression, 1);
+  self->codec = config->codec;
+  self->params = config->params;
+  self->workload = workload;
+  self->place = config->place;
+  self->n_workers = config->n_workers;
+  self->min_size_B = config->spec->min_size_B;
+  self->device = (CodecDevice){ .memory_Bps = gpu->memory_Bps,
+                                .flops = gpu->fp32_flops,
+                                .launch_s = config->spec->kernel_launch_s };
+  find_layers(self, config->spec);
+  self->encodes = g_new0(bool, workload->gradients->len + 1);
+  for (guint32 i = 0; i < workload->gradients->len; i++) {
+    const CodecInput input = input_of(self, i);
+    self->encodes[i] =
+      rules_let_through(self, i) &&
+      (self->codec->encodes == NULL || self->codec->encodes(self->params, &input));
+  }
+  return self;
+}
+
+void compression_free(Compression *compression)
+{
+  if (compression == NULL)
+    return;
+  g_free(compression->encodes);
+  g_free(compression);
+}
+
+bool compression_check(const Compression *self, GError **error)
+{
+  const guint n = self->workload->gradients->len;
+
+  for (guint32 i = 0; i < n && self->codec->refuses != NULL; i++) {
+    const CodecInput input = input_of(self, i);
+    g_autofree char *cause =
+      self->encodes[i] ? self->codec->refuses(self->params, &input) : NULL;
+    if (cause == NULL)
+      continue;
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s: %s",
+                model_tensor(self->workload->model, gradient_at(self, i)->tensor)->name,
+                cause);
+    return false;
+  }
+  for (guint32 i = 0; i < n; i++)
+    if (self->encodes[i])
+      return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+              "codec %s would leave every one of the %u gradients as it is: write "
+              "{\"codec\": \"none\"}, or loosen the rules",
+              self->codec->info.name, n);
+  return false;
+}
+
+/* ---- what a unit becomes ----------------------------------------------------------- */
+
+/* The codec's part of a unit, summed over what it encodes together. */
+typedef struct {
+  double wire_B[CODEC_MAX_ROUNDS];
+  CodecWork encode[CODEC_MAX_ROUNDS];
+  CodecWork decode;
+  bool is_empty;
+} Encoded;
+
+static guint n_rounds(const Compression *self)
+{
+  return self->codec->n_rounds;
+}
+
+static void encode_input(const Compression *self, const CodecInput *input, Encoded *sum)
+{
+  for (guint round = 0; round < n_rounds(self); round++) {
+    sum->wire_B[round] += self->codec->wire_B(self->params, input, round);
+    codec_work_add(&sum->encode[round], self->codec->encode(self->params, input, round));
+  }
+  codec_work_add(&sum->decode, self->codec->decode(self->params, input));
+  sum->is_empty = false;
+}
+
+static double encode_gradients(const Compression *self, const guint32 *gradients, guint n,
+                               Encoded *sum)
+{
+  const bool apart = self->codec->by_tensor || self->place == COMPRESS_TENSORS;
+  CodecInput together = { 0 };
+  double full_B = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const CodecInput input = input_of(self, gradients[i]);
+    if (!self->encodes[gradients[i]]) {
+      full_B += gradient_at(self, gradients[i])->size_B;
+    } else if (apart) {
+      encode_input(self, &input, sum);
+    } else {
+      const double n_values = together.n_values + input.n_values;
+      together = input;
+      together.n_values = n_values;
+    }
+  }
+  if (together.n_values > 0)
+    encode_input(self, &together, sum);
+  return full_B;
+}
+
+static void add_round(Encoding *encoding, CollKind kind, double size_B, double work_s)
+{
+  encoding->rounds[encoding->n_rounds++] =
+    (CompressionRound){ .kind = kind, .size_B = size_B, .work_s = work_s };
+  encoding->buffer_B = MAX(encoding->buffer_B, size_B);
+}
+
+static void add_rounds(const Compression *self, const Encoded *sum, Encoding *encoding)
+{
+  const CodecExchange exchange = self->codec->exchange(self->params);
+
+  for (guint round = 0; round < n_rounds(self); round++) {
+    const double wire_B = sum->wire_B[round];
+    const double work_s = round == 0 ? 0 : codec_work_s(&sum->encode[round], &self->device);
+    switch (exchange) {
+    case CODEC_SUM:
+      add_round(encoding, COLL_ALL_REDUCE, wire_B, work_s);
+      encoding->message_B += wire_B;
+      break;
+    case CODEC_GATHER:
+      add_round(encoding, COLL_ALL_GATHER, wire_B * self->n_workers, work_s);
+      encoding->message_B += wire_B;
+      break;
+    case CODEC_SCATTER:
+      add_round(encoding, round == 0 ? COLL_ALL_TO_ALL : COLL_ALL_GATHER, wire_B, work_s);
+      encoding->message_B = wire_B;
+      break;
+    }
+  }
+}
+
+static Encoding encode(const Compression *self, const guint32 *gradients, guint n)
+{
+  Encoding encoding = { 0 };
+  Encoded sum = { .is_empty = true };
+  const double full_B = encode_gradients(self, gradients, n, &sum);
+
+  if (full_B > 0) {
+    add_round(&encoding, COLL_ALL_REDUCE, full_B, 0);
+    encoding.buffer_B = 0; /* in place */
+  }
+  if (!sum.is_empty) {
+    add_rounds(self, &sum, &encoding);
+    encoding.encode_s = codec_work_s(&sum.encode[0], &self->device);
+    encoding.decode_s = codec_work_s(&sum.decode, &self->device);
+  }
+  encoding.message_B += full_B;
+  return encoding;
+}
+
+Encoding compression_encode(const Compression *compression, const GArray *gradients)
+{
+  return encode(compression, (const guint32 *)(const void *)gradients->data,
+                gradients->len);
+}
+
+Encoding compression_encode_one(const Compression *compression, guint32 gradient)
+{
+  return encode(compression, &gradient, 1);
+}
+
+/* ---- the whole --------------------------------------------------------------------- */
+
+guint compression_kinds(const Compression *compression)
+{
+  switch (compression->codec->exchange(compression->params)) {
+  case CODEC_SUM:
+    return COLL_ALL_REDUCE;
+  case CODEC_GATHER:
+    return COLL_ALL_REDUCE | COLL_ALL_GATHER;
+  case CODEC_SCATTER:
+    return COLL_ALL_REDUCE | COLL_ALL_TO_ALL | COLL_ALL_GATHER;
+  }
+  g_return_val_if_reached(0);
+}
+
+Workload *compression_workload_new(const Compression *compression)
+{
+  Workload *workload = g_new(Workload, 1);
+
+  *workload = *compression->workload;
+  workload->gradients = g_array_copy(compression->workload->gradients);
+  workload->gradient_B = 0;
+  for (guint32 i = 0; i < workload->gradients->len; i++) {
+    Gradient *gradient = &g_array_index(workload->gradients, Gradient, i);
+    gradient->size_B = compression_encode_one(compression, i).message_B;
+    workload->gradient_B += gradient->size_B;
+  }
+  return workload;
+}
+
+void compression_workload_free(Workload *workload)
+{
+  if (workload == NULL)
+    return;
+  g_array_unref(workload->gradients);
+  g_free(workload);
+}
+
+bool compression_after_backward(const Compression *compression)
+{
+  return compression->codec->after_backward;
+}
+
+double compression_state_B(const Compression *compression)
+{
+  double state_B = 0;
+
+  for (guint32 i = 0; i < compression->workload->gradients->len; i++) {
+    const CodecInput input = input_of(compression, i);
+    if (compression->encodes[i] && compression->codec->state_B != NULL)
+      state_B += compression->codec->state_B(compression->params, &input);
+  }
+  return state_B;
+}
+
+double compression_warmup_share(const Compression *compression)
+{
+  return compression->codec->warmup_share == NULL
+           ? 0
+           : compression->codec->warmup_share(compression->params);
+}
+
+bool compression_assumes_shapes(const Compression *compression)
+{
+  if (!compression->codec->by_tensor)
+    return false;
+  for (guint32 i = 0; i < compression->workload->gradients->len; i++) {
+    const CodecInput input = input_of(compression, i);
+    if (rules_let_through(compression, i) && !(input.n_rows > 0))
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,106 @@
+/**
+ * @file compression.h
+ * @brief A codec at work on a workload: which gradients it encodes, what a unit becomes.
+ *
+ * Tensors that the rules leave alone, and those that the codec would not shrink, travel in
+ * an all-reduce of their own, as they are: their type differs from that of a message. A
+ * unit is then a row of collectives, each with the work before it, and work at the end.
+ *
+ * Where encoding happens is the strategy's to say: each tensor alone before it is queued,
+ * so that schedules see messages (Horovod), or all of a bucket at once (DDP).
+ */
+#pragma once
+
+#include "models/codec.h"
+#include "models/collective.h"
+#include "models/workload.h"
+
+/** "compression" of a scenario, without the codec's own keys. */
+typedef struct {
+  guint64 min_size_B;      /**< smaller gradients are left alone */
+  guint skip_first_layers; /**< of the layers with tensors, those nearest to the input */
+  guint skip_last_layers;  /**< those nearest to the output */
+  double kernel_launch_s;
+} CompressionSpec;
+
+extern const ParamSpec compression_params[];
+
+/** Where a strategy encodes. */
+typedef enum {
+  COMPRESS_NOTHING, /**< the strategy takes no codec */
+  COMPRESS_TENSORS, /**< each tensor alone, before the schedule sees it */
+  COMPRESS_UNITS,   /**< all tensors of a unit at once, where its "encode" stage is */
+} CompressionPlace;
+
+typedef struct Compression Compression;
+
+typedef struct {
+  const CodecOps *codec;
+  const void *params; /**< the codec's; borrowed as long as the Compression */
+  const CompressionSpec *spec;
+  CompressionPlace place;
+  guint n_workers;
+} CompressionConfig;
+
+/**
+ * NULL for the codec "none". The workload must outlive it.
+ * Transfer: caller frees with compression_free().
+ */
+Compression *compression_new(const CompressionConfig *config, const Workload *workload,
+                             const GpuSpec *gpu);
+void compression_free(Compression *compression);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Compression, compression_free)
+
+/**
+ * Can the codec encode every tensor that the rules let through, and is there one?
+ * @return false with SIM_ERROR_VALUE that names the tensor and the remedy
+ */
+bool compression_check(const Compression *compression, GError **error);
+
+/** OR of the CollKind that units may become. */
+guint compression_kinds(const Compression *compression);
+
+/** The uncompressed gradients, then a codec's rounds. */
+#define COMPRESSION_MAX_ROUNDS (1 + CODEC_MAX_ROUNDS)
+
+typedef struct {
+  CollKind kind;
+  double size_B; /**< of the collective: what all ranks have when it is done */
+  double work_s; /**< of the codec before it [s] */
+} CompressionRound;
+
+/** What a unit becomes. */
+typedef struct {
+  double encode_s; /**< before the first round */
+  guint n_rounds;
+  CompressionRound rounds[COMPRESSION_MAX_ROUNDS];
+  double decode_s;  /**< after the last */
+  double message_B; /**< what one worker has to say in all rounds */
+  double buffer_B;  /**< for the messages of the largest round as they arrive */
+} Encoding;
+
+/** Of the gradients (guint32, indices into the workload's) that travel together. */
+Encoding compression_encode(const Compression *compression, const GArray *gradients);
+
+/** The same for one gradient. */
+Encoding compression_encode_one(const Compression *compression, guint32 gradient);
+
+/**
+ * The workload as schedules see it with COMPRESS_TENSORS: gradients are as large as their
+ * messages. Shares all else with the original, which must outlive it.
+ * Transfer: caller frees with compression_workload_free().
+ */
+Workload *compression_workload_new(const Compression *compression);
+void compression_workload_free(Workload *workload);
+
+/** Does the codec work on what exists only after backward? */
+bool compression_after_backward(const Compression *compression);
+
+/** Kept on each GPU between iterations [B]. */
+double compression_state_B(const Compression *compression);
+
+/** Share of the iterations, the first ones, that send full gradients. */
+double compression_warmup_share(const Compression *compression);
+
+/** Do tensors whose shape nobody states take part in a codec that depends on it? */
+bool compression_assumes_shapes(const Compression *compression);

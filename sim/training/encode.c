@@ -1,0 +1,103 @@
+/* What a codec does on the way of a unit. */
+#include "sim/base/units.h"
+#include "sim/training/job.h"
+
+void *job_schedule_state(const Job *job)
+{
+  return job->encodes || job->full_schedule_state == NULL ? job->composition->schedule_state
+                                                          : job->full_schedule_state;
+}
+
+static bool encodes_tensors(const Job *job)
+{
+  return job->compression != NULL && job->setup->strategy->place == COMPRESS_TENSORS;
+}
+
+guint job_first_stage(const Job *job)
+{
+  return encodes_tensors(job) ? 1 : 0;
+}
+
+/* What the unit puts on the wire counts for the report. */
+static void count_round(Timeline *timeline, CollKind kind, double size_B)
+{
+  timeline->collective_B[g_bit_nth_lsf(kind, -1)] += size_B;
+  if (size_B <= timeline->largest_round_B)
+    return;
+  timeline->largest_round_B = size_B;
+  timeline->largest_kind = kind;
+}
+
+static void count(const Item *item, Timeline *timeline)
+{
+  const Encoding *encoding = &item->encoding;
+
+  if (!item->is_encoded) {
+    timeline->message_B += item->unit.size_B;
+    count_round(timeline, COLL_ALL_REDUCE, item->unit.size_B);
+    return;
+  }
+  timeline->message_B += encoding->message_B;
+  timeline->buffer_B = MAX(timeline->buffer_B, encoding->buffer_B);
+  for (guint r = 0; r < encoding->n_rounds; r++)
+    count_round(timeline, encoding->rounds[r].kind, encoding->rounds[r].size_B);
+}
+
+void job_encode_item(Job *job, Item *item)
+{
+  item->is_encoded = job->encodes;
+  if (job->encodes)
+    item->encoding = compression_encode(job->compression, item->unit.gradients);
+  if (job->compression != NULL && job->timeline.measuring)
+    count(item, &job->timeline);
+}
+
+static guint track_of(const Job *job, guint resource)
+{
+  guint track = 1; /* 0 computes */
+
+  for (guint r = 0; r < resource; r++)
+    track += g_array_index(job->composition->pipeline.resources, Resource, r).concurrency;
+  return track;
+}
+
+/* Time since @p from_s went into the first stage. */
+static void note_encode(Job *job, const Stage *stage, guint32 gradient, double from_s)
+{
+  Timeline *timeline = &job->timeline;
+  const double now_s = engine_now_s(job->engine);
+
+  if (!timeline->measuring)
+    return;
+  timeline->stage_s[0] += now_s - from_s;
+  if (!timeline->traced)
+    return;
+  g_autofree char *size =
+    units_show_bytes(workload_gradient(job->workload, gradient)->size_B, 3);
+  g_autofree char *name = g_strdup_printf("%s %s", stage->name, size);
+  result_add_span(timeline->result, track_of(job, stage->resource), name, from_s, now_s);
+}
+
+void job_encode_gradient(Job *job, guint32 gradient)
+{
+  if (!job->encodes || !encodes_tensors(job))
+    return;
+
+  const Stage *stage = &g_array_index(job->composition->pipeline.stages, Stage, 0);
+  const Encoding encoding = compression_encode_one(job->compression, gradient);
+
+  if (!(encoding.encode_s > 0))
+    return;
+  job_wake_dispatcher(job);
+  if (stage->after_backward)
+    engine_sleep(job->engine, job->backward_end_s - engine_now_s(job->engine));
+  const double from_s = engine_now_s(job->engine);
+  engine_sleep(job->engine, encoding.encode_s);
+  note_encode(job, stage, gradient, from_s);
+}
+
+void job_await_backward(Job *job, const Stage *stage, const Item *item)
+{
+  if (stage->after_backward && item->is_encoded)
+    engine_sleep(job->engine, job->backward_end_s - engine_now_s(job->engine));
+}
