@@ -120,10 +120,10 @@ lint:  ## layers, banned words, clang-tidy, cppcheck (each where its tool is the
 	@tools/lint.sh "$(ALL_CPPFLAGS)" $(wildcard sim/main.c) $(LIB_SRC)
 
 format:  ## clang-format every file
-	clang-format -i $(C_FILES)
+	$(Q)clang-format -i $(C_FILES)
 
 format-check:  ## fail if clang-format would change a file
-	clang-format --dry-run --Werror $(C_FILES)
+	$(Q)clang-format --dry-run --Werror $(C_FILES)
 
 bench: all $(BUILD)/tests/bench/measure  ## wall time and memory, ratios measured side by side
 	$(Q)BUILD=$(BUILD) tests/bench/run.sh
