@@ -27,15 +27,15 @@ typedef enum {
 struct ParamSpec {
   const char *key;
   ParamType type;
-  size_t offset;            /**< offsetof(the module's params struct, field) */
-  const char *fallback;     /**< default, as a user would write it; NULL: required; "" for an
-                                 empty PARAM_LIST or no PARAM_TEXT */
-  double min, max;          /**< inclusive, in SI; both 0: no range beyond the type's own */
+  size_t offset;        /**< offsetof(the module's params struct, field) */
+  const char *fallback; /**< default, as a user would write it; NULL: required; "" for an
+                             empty PARAM_LIST or no PARAM_TEXT */
+  double min, max;      /**< inclusive, in SI; both 0: no range beyond the type's own */
   const char *const *names; /**< PARAM_NAME only, NULL-terminated */
   const ParamSpec *item;    /**< PARAM_LIST only: the keys of one element */
   size_t item_size;         /**< PARAM_LIST only: sizeof one element [B] */
   const char *help;         /**< one line, ends without a full stop */
-  const char *origin;       /**< where the default comes from: "horovod 0.28.1"; NULL: ours */
+  const char *origin; /**< where the default comes from: "horovod 0.28.1"; NULL: ours */
 };
 
 #define PARAM_END                                                                          \
@@ -70,7 +70,8 @@ const char *param_type_example(ParamType type);
 /** The range of a number in SI, inclusive: the row's, else the type's own. */
 void param_range(const ParamSpec *spec, double *min, double *max);
 
-/** "between 1 us and 1 s", "at least 1"; NULL if any value will do. Transfer: caller frees. */
+/** "between 1 us and 1 s", "at least 1"; NULL if any value will do. Transfer: caller frees.
+ */
 char *param_format_range(const ParamSpec *spec);
 
 /** Fill every field that has a default. Fields without one are left alone. */
