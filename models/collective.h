@@ -126,6 +126,13 @@ typedef struct {
 extern const ModuleInfo *const coll_table[];
 extern const CollOps coll_ring;
 extern const CollOps coll_double_tree;
+extern const CollOps coll_tree;
+extern const CollOps coll_recursive_doubling;
+extern const CollOps coll_halving_doubling;
+extern const CollOps coll_push_pull;
+extern const CollOps coll_pairwise;
+extern const CollOps coll_direct;
+extern const CollOps coll_neighbour;
 extern const CollOps coll_hierarchical;
 
 const CollOps *coll_find(const char *name, GError **error);

@@ -3,7 +3,8 @@
  * @brief A communication plan: who sends what to whom, and after which messages.
  *
  * The first of the three views of a collective, for any small number of ranks. Ids are in
- * an order in which everything could happen, so a plan cannot deadlock. Messages from one
+ * an order in which everything could happen, so a plan cannot deadlock. A message carries
+ * what its sender holds when the last of those it waits for has arrived. Messages from one
  * rank to another arrive in the order of their ids.
  */
 #pragma once
@@ -44,7 +45,7 @@ guint plan_n_steps(const Plan *plan);
 const PlanStep *plan_step(const Plan *plan, guint id);
 
 /** How many messages step @p id waits for, and which: PlanStep.after, if any, and the
- *  others. Each begins or ends at the step's src, or ends at its dst. */
+ *  others. Each begins or ends at one of the step's two ranks, who know that it arrived. */
 guint plan_n_after(const Plan *plan, guint id);
 guint plan_after(const Plan *plan, guint id, guint index);
 

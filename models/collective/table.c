@@ -4,7 +4,14 @@
 const ModuleInfo *const coll_table[] = {
   &coll_ring.info,
   &coll_double_tree.info,
+  &coll_tree.info,
+  &coll_recursive_doubling.info,
+  &coll_halving_doubling.info,
   &coll_hierarchical.info,
+  &coll_push_pull.info,
+  &coll_pairwise.info,
+  &coll_direct.info,
+  &coll_neighbour.info,
   NULL,
 };
 

@@ -21,6 +21,13 @@ static const LinkCost *same_for_all(guint src G_GNUC_UNUSED, guint dst G_GNUC_UN
   return data;
 }
 
+static bool all_ranks_share_nics_alike(const CollOps *ops, const CollCall *call)
+{
+  return ops == &coll_hierarchical ||
+         (ops == &coll_ring &&
+          (call->kind & (COLL_ALL_REDUCE | COLL_REDUCE_SCATTER | COLL_ALL_GATHER)));
+}
+
 /* Idle, identical links: in the plan each rank has one, in the closed form the ranks of a
  * node share a NIC, which must carry as much as all of theirs. */
 static void law_ideal(const CollOps *ops, const CollCall *call)
@@ -34,11 +41,17 @@ static void law_ideal(const CollOps *ops, const CollCall *call)
   const double ideal_s = ops->ideal_s(call, size_B, &cost);
 
   CU_ASSERT_EQUAL(ideal_s == 0, call->group->n_ranks == 1);
-  /* The first of a chain talks to the node's others and to the NIC, here by one port. */
-  if (!ops->exact && call->group->n_nodes > 1 && n_local > 1)
+  /* Where some ranks of a node talk to others and to the NIC, here by one port, or one for
+   * all of its node, the two do not compare. */
+  if (call->group->n_nodes > 1 && n_local > 1 && !all_ranks_share_nics_alike(ops, call))
     return;
   CU_ASSERT_TRUE(path_s <= ideal_s * (1 + (ops->exact ? rounding : pipe_above)));
   CU_ASSERT_TRUE(path_s >= ideal_s * (1 - (ops->exact ? rounding : pipe_below)));
+  if (!(path_s <= ideal_s * (1 + (ops->exact ? rounding : pipe_above))) ||
+      !(path_s >= ideal_s * (1 - (ops->exact ? rounding : pipe_below))))
+    g_print("ideal %s %s: %u nodes, %u ranks, %u rails: %g\n", ops->info.name,
+            coll_kind_name(call->kind), call->group->n_nodes, call->group->n_ranks,
+            call->n_rails, path_s / ideal_s);
 }
 
 static void test_critical_path_meets_the_closed_form_on_identical_links(void)
@@ -57,6 +70,12 @@ static const LinkCost *local_or_net(guint src, guint dst, void *data)
   return group_is_local(costs->call->group, src, dst) ? &costs->local : &costs->net;
 }
 
+static bool has_mixed_rounds(const CollOps *ops)
+{
+  return ops == &coll_recursive_doubling || ops == &coll_halving_doubling ||
+         ops == &coll_pairwise;
+}
+
 /* Without bytes only the hops count, however different the two kinds are. */
 static void compare_hops(const CollOps *ops, const CollCall *call, double slack)
 {
@@ -68,17 +87,28 @@ static void compare_hops(const CollOps *ops, const CollCall *call, double slack)
 
   CU_ASSERT_TRUE(path_s <= ideal_s * (1 + rounding));
   CU_ASSERT_TRUE(path_s >= ideal_s * (1 - slack - rounding));
+  if (!(path_s <= ideal_s * (1 + rounding)) ||
+      !(path_s >= ideal_s * (1 - slack - rounding)))
+    g_print("hops %s %s: %u nodes, %u ranks, %u rails: %g\n", ops->info.name,
+            coll_kind_name(call->kind), call->group->n_nodes, call->group->n_ranks,
+            call->n_rails, path_s / ideal_s);
 }
 
+/* Rounds of messages inside nodes and between them: each counts as the slower, but no chain
+ * of messages may meet the slower one in every round. */
 static void law_hops(const CollOps *ops, const CollCall *call)
 {
-  compare_hops(ops, call, 0);
+  static const double mixed_slack = 0.35;
+  const guint n_local = group_max_local(call->group);
+  const bool is_mixed = call->group->n_nodes > 1 && (n_local & (n_local - 1)) != 0;
+
+  compare_hops(ops, call, is_mixed && has_mixed_rounds(ops) ? mixed_slack : 0);
 }
 
 /* The closed form lets every phase wait for its largest node; no one rank may have to. */
 static void law_uneven_hops(const CollOps *ops, const CollCall *call)
 {
-  static const double uneven_slack = 0.3;
+  static const double uneven_slack = 0.35;
   compare_hops(ops, call, uneven_slack);
 }
 
@@ -100,6 +130,10 @@ static void law_phases_ideal(const CollOps *ops, const CollCall *call)
 
   CU_ASSERT_DOUBLE_EQUAL(phases_s(phases, call, size_B, &cost), ideal_s,
                          rounding * ideal_s);
+  if (fabs(phases_s(phases, call, size_B, &cost) / ideal_s - 1) > rounding)
+    g_print("%s %s: %u nodes, %u ranks, %u rails %g\n", ops->info.name,
+            coll_kind_name(call->kind), call->group->n_nodes, call->group->n_ranks,
+            call->n_rails, phases_s(phases, call, size_B, &cost) / ideal_s);
 }
 
 static void test_phases_add_up_to_the_closed_form_on_an_idle_star(void)
@@ -126,6 +160,91 @@ static void test_flat_ring_of_single_gpu_nodes_is_the_textbook_formula(void)
 
     CU_ASSERT_DOUBLE_EQUAL(phases_s(phases, &call, size_B, &cost), formula_s,
                            rounding * formula_s);
+  }
+}
+
+/* Messages and parts of the buffer that follow one another with n single-GPU nodes. */
+typedef struct {
+  const CollOps *ops;
+  CollKind kind;
+  double (*n_hops)(double n, double log_n);
+  double (*n_buffers)(double n, double log_n);
+} Textbook;
+
+static double log_n(double n G_GNUC_UNUSED, double l)
+{
+  return l;
+}
+static double twice_log_n(double n G_GNUC_UNUSED, double l)
+{
+  return 2 * l;
+}
+static double all_but_one(double n, double l G_GNUC_UNUSED)
+{
+  return n - 1;
+}
+static double parts(double n, double l G_GNUC_UNUSED)
+{
+  return (n - 1) / n;
+}
+static double twice_parts(double n, double l G_GNUC_UNUSED)
+{
+  return 2 * (n - 1) / n;
+}
+static double one(double n G_GNUC_UNUSED, double l G_GNUC_UNUSED)
+{
+  return 1;
+}
+static double two(double n G_GNUC_UNUSED, double l G_GNUC_UNUSED)
+{
+  return 2;
+}
+
+static void test_powers_of_two_cost_what_the_textbooks_say(void)
+{
+  static const Textbook rows[] = {
+    { &coll_tree, COLL_ALL_REDUCE, twice_log_n, twice_log_n },
+    { &coll_tree, COLL_BROADCAST, log_n, log_n },
+    { &coll_tree, COLL_REDUCE, log_n, log_n },
+    { &coll_recursive_doubling, COLL_ALL_REDUCE, log_n, log_n },
+    { &coll_recursive_doubling, COLL_ALL_GATHER, log_n, parts },
+    { &coll_halving_doubling, COLL_ALL_REDUCE, twice_log_n, twice_parts },
+    { &coll_halving_doubling, COLL_REDUCE_SCATTER, log_n, parts },
+    { &coll_halving_doubling, COLL_ALL_GATHER, log_n, parts },
+    { &coll_push_pull, COLL_ALL_REDUCE, two, twice_parts },
+    { &coll_pairwise, COLL_ALL_TO_ALL, all_but_one, parts },
+    { &coll_direct, COLL_ALL_TO_ALL, one, parts },
+    { &coll_neighbour, COLL_SEND_RECV, one, one },
+  };
+  static const double size_B = 0x1p20;
+  const CollCost cost = { { 0, 1 }, { 5e-6, 10e9 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+    for (guint l = 1; l <= 8; l++) {
+      g_autoptr(Group) group = group_of_nodes(1u << l, 1);
+      const CollCall call = { .kind = rows[i].kind, .group = group, .n_rails = 1 };
+      const double n = 1u << l;
+      const double time_s = rows[i].n_hops(n, l) * cost.net.alpha_s +
+                            rows[i].n_buffers(n, l) * size_B / cost.net.bandwidth_Bps;
+      CU_ASSERT_DOUBLE_EQUAL(rows[i].ops->ideal_s(&call, size_B, &cost), time_s,
+                             rounding * time_s);
+    }
+}
+
+static void test_other_numbers_of_ranks_cost_two_more_messages_of_the_whole_buffer(void)
+{
+  static const double size_B = 0x1p20;
+  const CollCost cost = { { 0, 1 }, { 5e-6, 10e9 } };
+  const double message_s = cost.net.alpha_s + size_B / cost.net.bandwidth_Bps;
+  g_autoptr(Group) eight = group_of_nodes(8, 1);
+  g_autoptr(Group) eleven = group_of_nodes(11, 1);
+
+  for (guint i = 0; i < 2; i++) {
+    const CollOps *ops = i == 0 ? &coll_recursive_doubling : &coll_halving_doubling;
+    const CollCall few = { .kind = COLL_ALL_REDUCE, .group = eight, .n_rails = 1 };
+    const CollCall more = { .kind = COLL_ALL_REDUCE, .group = eleven, .n_rails = 1 };
+    CU_ASSERT_DOUBLE_EQUAL(ops->ideal_s(&more, size_B, &cost),
+                           ops->ideal_s(&few, size_B, &cost) + 2 * message_s, rounding);
   }
 }
 
@@ -225,13 +344,16 @@ static void law_floor(const CollOps *ops, const CollCall *call)
   static const double sizes_B[] = { 0, 1, 1e3, 1e6, 1e9 };
   g_autoptr(Topology) topology = plain_topology(call);
   g_autoptr(GArray) phases = phases_of(ops, call, topology);
-  const CollCost cost = plain_cost();
+  CollCost cost = plain_cost();
 
+  if (ops->fans)
+    cost.local.alpha_s = cost.net.alpha_s = 0;
   for (guint i = 0; i < G_N_ELEMENTS(sizes_B); i++) {
     const double floor_s = coll_floor_s(call, sizes_B[i], &cost);
     CU_ASSERT_TRUE(phases_s(phases, call, sizes_B[i], &cost) >= floor_s * (1 - rounding));
     CU_ASSERT_TRUE(ops->ideal_s(call, sizes_B[i], &cost) >= floor_s * (1 - rounding));
-    CU_ASSERT_EQUAL(floor_s > 0, call->group->n_ranks > 1);
+    CU_ASSERT_EQUAL(floor_s > 0,
+                    call->group->n_ranks > 1 && (sizes_B[i] > 0 || !ops->fans));
   }
 }
 
@@ -315,6 +437,9 @@ int main(void)
   CU_ADD_TEST(suite, test_critical_path_has_the_hops_of_the_closed_form);
   CU_ADD_TEST(suite, test_phases_add_up_to_the_closed_form_on_an_idle_star);
   CU_ADD_TEST(suite, test_flat_ring_of_single_gpu_nodes_is_the_textbook_formula);
+  CU_ADD_TEST(suite, test_powers_of_two_cost_what_the_textbooks_say);
+  CU_ADD_TEST(suite,
+              test_other_numbers_of_ranks_cost_two_more_messages_of_the_whole_buffer);
   CU_ADD_TEST(suite, test_large_messages_cost_trees_twice_the_buffer_whatever_their_depth);
   CU_ADD_TEST(suite, test_flows_carry_the_bytes_of_the_plan_between_the_same_ranks);
   CU_ADD_TEST(suite, test_no_algorithm_beats_the_floor);

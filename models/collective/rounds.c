@@ -1,0 +1,228 @@
+#include "models/collective/rounds.h"
+
+#include <string.h>
+
+static GArray *messages_of(const Rounds *rounds, const CollCall *call, guint round)
+{
+  GArray *messages = g_array_new(FALSE, FALSE, sizeof(RoundMessage));
+  rounds->messages(call, round, messages);
+  return messages;
+}
+
+/* The messages of the last round that each rank took part in. */
+typedef struct {
+  guint round; /* + 1; 0: none yet */
+  GArray *ids; /* of guint */
+} Last;
+
+static Last *last_new(guint n)
+{
+  Last *last = g_new0(Last, n);
+  for (guint i = 0; i < n; i++)
+    last[i].ids = g_array_new(FALSE, FALSE, sizeof(guint));
+  return last;
+}
+
+static void last_free(Last *last, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    g_array_unref(last[i].ids);
+  g_free(last);
+}
+
+static void last_add(Last *last, guint round, guint id)
+{
+  if (last->round != round + 1)
+    g_array_set_size(last->ids, 0);
+  last->round = round + 1;
+  g_array_append_val(last->ids, id);
+}
+
+/* Ids that both lists may hold are named once. */
+static void wait_for(Plan *plan, const GArray *ids, const GArray *named)
+{
+  for (guint i = 0; i < ids->len; i++) {
+    const guint id = g_array_index(ids, guint, i);
+    bool is_new = true;
+    for (guint k = 0; is_new && named != NULL && k < named->len; k++)
+      is_new = g_array_index(named, guint, k) != id;
+    if (is_new)
+      plan_also_after(plan, id);
+  }
+}
+
+/* @p answered: per rank, its first message of this round; PLAN_START if none. */
+static guint add_step(const Rounds *rounds, const RoundMessage *message, double chunk_B,
+                      const Last *last, guint *answered, Plan *plan)
+{
+  const guint id = plan_add(plan, (PlanStep){ .src = message->src,
+                                              .dst = message->dst,
+                                              .first_chunk = message->first_chunk,
+                                              .n_chunks = message->n_chunks,
+                                              .after = PLAN_START,
+                                              .reduce = message->reduce,
+                                              .size_B = message->n_chunks * chunk_B });
+
+  if (!rounds->answers) {
+    wait_for(plan, last[message->src].ids, NULL);
+    wait_for(plan, last[message->dst].ids, last[message->src].ids);
+  } else if (answered[message->src] == PLAN_START) {
+    wait_for(plan, last[message->src].ids, NULL);
+    answered[message->src] = id;
+  } else {
+    plan_also_after_same(plan, answered[message->src]);
+  }
+  return id;
+}
+
+void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan *plan)
+{
+  const guint n = call->group->n_ranks;
+  const double chunk_B = size_B * rounds->chunk_share(call);
+  g_autofree guint *answered = g_new(guint, n);
+  Last *last = last_new(n);
+
+  for (guint round = 0; round < rounds->n_rounds(call); round++) {
+    g_autoptr(GArray) messages = messages_of(rounds, call, round);
+    const guint first = plan_n_steps(plan);
+
+    for (guint rank = 0; rank < n; rank++)
+      answered[rank] = PLAN_START;
+    for (guint i = 0; i < messages->len; i++)
+      add_step(rounds, &g_array_index(messages, RoundMessage, i), chunk_B, last, answered,
+               plan);
+    for (guint i = 0; i < messages->len; i++) {
+      const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
+      last_add(&last[message->dst], round, first + i);
+      if (!rounds->answers)
+        last_add(&last[message->src], round, first + i);
+    }
+  }
+  last_free(last, n);
+}
+
+/* The rail of the NIC next to @p rank, of those that share the message. */
+static guint rail_of(const CollCall *call, guint rank)
+{
+  const Group *group = call->group;
+  const guint node = group->node[rank];
+  return (guint)((guint64)(rank - group->first_rank[node]) * call->n_rails /
+                 group_n_local(group, node));
+}
+
+static Chain add_flows(const Rounds *rounds, const CollCall *call, const GArray *messages,
+                       Draft *draft)
+{
+  const double share = rounds->chunk_share(call);
+  Chain longest = { 0 };
+
+  for (guint i = 0; i < messages->len; i++) {
+    const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
+    const double part = message->n_chunks * share;
+    const Chain hop = rounds->direct
+                        ? draft_add_flow(draft, message->src, message->dst,
+                                         rail_of(call, message->dst), part)
+                        : draft_add_message(draft, message->src, message->dst, part);
+    if (chain_is_longer(hop, longest))
+      longest = hop;
+  }
+  return longest;
+}
+
+void rounds_phases(const Rounds *rounds, const CollCall *call, const Topology *topology,
+                   GArray *phases)
+{
+  const guint n_rounds = rounds->n_rounds(call);
+  Draft *draft = NULL;
+  Chain chain = { 0 };
+
+  for (guint round = 0; round < n_rounds; round++) {
+    g_autoptr(GArray) messages = messages_of(rounds, call, round);
+    if (draft == NULL)
+      draft = draft_new(call, topology);
+    chain = chain_join(chain, add_flows(rounds, call, messages, draft));
+    if (rounds->merged && round + 1 < n_rounds)
+      continue;
+    draft_finish(g_steal_pointer(&draft), rounds->phase, chain, 0, phases);
+    chain = (Chain){ 0 };
+  }
+}
+
+/* Bytes through the ports of ranks and NICs, per byte of message. */
+typedef struct {
+  guint n_ranks, n_ports; /* ports: NICs of all nodes */
+  double *local;          /* of each rank: sent, then received */
+  double *net;            /* of each NIC: sent, then received */
+} Loads;
+
+static void loads_init(Loads *loads, const CollCall *call)
+{
+  loads->n_ranks = call->group->n_ranks;
+  loads->n_ports = call->group->n_nodes * call->n_rails;
+  loads->local = g_new0(double, 2 * (gsize)loads->n_ranks);
+  loads->net = g_new0(double, 2 * (gsize)loads->n_ports);
+}
+
+static void loads_clear(Loads *loads)
+{
+  g_free(loads->local);
+  g_free(loads->net);
+}
+
+/* @return whether the message leaves its node */
+static bool loads_add(Loads *loads, const Rounds *rounds, const CollCall *call,
+                      const RoundMessage *message)
+{
+  const Group *group = call->group;
+  const double share = message->n_chunks * rounds->chunk_share(call);
+
+  if (group_is_local(group, message->src, message->dst)) {
+    loads->local[message->src] += share;
+    loads->local[loads->n_ranks + message->dst] += share;
+    return false;
+  }
+  for (guint rail = 0; rail < call->n_rails; rail++) {
+    if (rounds->direct && rail != rail_of(call, message->dst))
+      continue;
+    const double part = rounds->direct ? share : share / call->n_rails;
+    loads->net[group->node[message->src] * call->n_rails + rail] += part;
+    loads->net[loads->n_ports + group->node[message->dst] * call->n_rails + rail] += part;
+  }
+  return true;
+}
+
+/* Time of the busiest port per byte of message; the loads are 0 again. */
+static double loads_s_per_B(Loads *loads, const CollCost *cost)
+{
+  double s_per_B = 0;
+
+  for (guint i = 0; i < 2 * loads->n_ranks; i++)
+    s_per_B = MAX(s_per_B, loads->local[i] / cost->local.bandwidth_Bps);
+  for (guint i = 0; i < 2 * loads->n_ports; i++)
+    s_per_B = MAX(s_per_B, loads->net[i] / cost->net.bandwidth_Bps);
+  memset(loads->local, 0, 2 * loads->n_ranks * sizeof(double));
+  memset(loads->net, 0, 2 * loads->n_ports * sizeof(double));
+  return s_per_B;
+}
+
+double rounds_ideal_s(const Rounds *rounds, const CollCall *call, double size_B,
+                      const CollCost *cost)
+{
+  const guint n_rounds = rounds->n_rounds(call);
+  double time_s = 0;
+  Loads loads;
+
+  loads_init(&loads, call);
+  for (guint round = 0; round < n_rounds; round++) {
+    g_autoptr(GArray) messages = messages_of(rounds, call, round);
+    bool is_net = false;
+    for (guint i = 0; i < messages->len; i++)
+      is_net |= loads_add(&loads, rounds, call, &g_array_index(messages, RoundMessage, i));
+    if (messages->len > 0)
+      time_s += is_net ? cost->net.alpha_s : cost->local.alpha_s;
+    if (!rounds->merged || round + 1 == n_rounds)
+      time_s += loads_s_per_B(&loads, cost) * size_B;
+  }
+  loads_clear(&loads);
+  return time_s;
+}
