@@ -129,24 +129,41 @@ void compression_free(Compression *compression)
   g_free(compression);
 }
 
+/* Are tensors that the codec takes encoded each on its own, whatever they travel with? */
+static bool encodes_apart(const Compression *self)
+{
+  return self->codec->by_tensor || self->place == COMPRESS_TENSORS;
+}
+
+static bool check_input(const Compression *self, const CodecInput *input, const char *name,
+                        GError **error)
+{
+  g_autofree char *cause =
+    self->codec->refuses == NULL ? NULL : self->codec->refuses(self->params, input);
+
+  if (cause == NULL)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s: %s", name, cause);
+  return false;
+}
+
 bool compression_check(const Compression *self, GError **error)
 {
   const guint n = self->workload->gradients->len;
+  CodecInput all = { .n_workers = self->n_workers };
 
-  for (guint32 i = 0; i < n && self->codec->refuses != NULL; i++) {
+  for (guint32 i = 0; i < n; i++) {
     const CodecInput input = input_of(self, i);
-    g_autofree char *cause =
-      self->encodes[i] ? self->codec->refuses(self->params, &input) : NULL;
-    if (cause == NULL)
+    const Gradient *gradient = gradient_at(self, i);
+    const char *name = model_tensor(self->workload->model, gradient->tensor)->name;
+    if (!self->encodes[i])
       continue;
-    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s: %s",
-                model_tensor(self->workload->model, gradient_at(self, i)->tensor)->name,
-                cause);
-    return false;
+    all.n_values += input.n_values;
+    if (encodes_apart(self) && !check_input(self, &input, name, error))
+      return false;
   }
-  for (guint32 i = 0; i < n; i++)
-    if (self->encodes[i])
-      return true;
+  if (all.n_values > 0)
+    return check_input(self, &all, "all gradients together", error);
   g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
               "codec %s would leave every one of the %u gradients as it is: write "
               "{\"codec\": \"none\"}, or loosen the rules",
@@ -182,7 +199,7 @@ static void encode_input(const Compression *self, const CodecInput *input, Encod
 static double encode_gradients(const Compression *self, const guint32 *gradients, guint n,
                                Encoded *sum)
 {
-  const bool apart = self->codec->by_tensor || self->place == COMPRESS_TENSORS;
+  const bool apart = encodes_apart(self);
   CodecInput together = { 0 };
   double full_B = 0;
 

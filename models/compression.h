@@ -52,8 +52,9 @@ void compression_free(Compression *compression);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Compression, compression_free)
 
 /**
- * Can the codec encode every tensor that the rules let through, and is there one?
- * @return false with SIM_ERROR_VALUE that names the tensor and the remedy
+ * Can the codec encode what the rules let through, each tensor where it stands alone, all
+ * of them together where buckets are encoded; and is there any?
+ * @return false with SIM_ERROR_VALUE that names what it cannot encode, and the remedy
  */
 bool compression_check(const Compression *compression, GError **error);
 

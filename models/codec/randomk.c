@@ -32,7 +32,8 @@ static const ParamSpec randomk_params[] = {
     .fallback = "1 %", .min = 0, .max = 1, .help = "share of the values that is sent",
     .origin = "our choice; grace fd3a7f42 takes 30 %" },
   { .key = "k", .type = PARAM_COUNT, .offset = offsetof(RandomkParams, k), .fallback = "0",
-    .help = "values sent of each tensor or bucket; 0: by \"ratio\"", .origin = "by ratio" },
+    .help = "values sent of each tensor, or of each bucket, or all it has; 0: by \"ratio\"",
+    .origin = "by ratio" },
   { .key = "shared_seed", .type = PARAM_BOOL, .offset = offsetof(RandomkParams, shared_seed),
     .fallback = "true", .help = "all workers draw the same places: no indices, an all-reduce",
     .origin = "grace fd3a7f42" },
@@ -65,7 +66,8 @@ static char *randomk_refuses(const void *params, const CodecInput *input)
 
 static double n_sent(const RandomkParams *self, const CodecInput *input)
 {
-  return self->k > 0 ? self->k : MAX(1, floor(self->ratio * input->n_values));
+  return self->k > 0 ? MIN(self->k, input->n_values)
+                     : MAX(1, floor(self->ratio * input->n_values));
 }
 
 static CodecExchange randomk_exchange(const void *params)

@@ -47,7 +47,8 @@ static const ParamSpec topk_params[] = {
     .fallback = "0.1 %", .min = 0, .max = 1, .help = "share of the values that is sent",
     .origin = "Lin et al., ICLR 2018" },
   { .key = "k", .type = PARAM_COUNT, .offset = offsetof(TopkParams, k), .fallback = "0",
-    .help = "values sent of each tensor or bucket; 0: by \"ratio\"", .origin = "by ratio" },
+    .help = "values sent of each tensor, or of each bucket, or all it has; 0: by \"ratio\"",
+    .origin = "by ratio" },
   { .key = "select", .type = PARAM_NAME, .offset = offsetof(TopkParams, select),
     .names = select_names, .fallback = "exact",
     .help = "how the largest are found: all searched, or a threshold from a sample",
@@ -96,7 +97,8 @@ static char *topk_refuses(const void *params, const CodecInput *input)
 
 static double n_sent(const TopkParams *self, const CodecInput *input)
 {
-  return self->k > 0 ? self->k : MAX(1, floor(self->ratio * input->n_values));
+  return self->k > 0 ? MIN(self->k, input->n_values)
+                     : MAX(1, floor(self->ratio * input->n_values));
 }
 
 static double entry_B(const TopkParams *self)

@@ -109,7 +109,7 @@ static void check_compression(const Binder *binder, const Section *section,
       setup->model == NULL)
     return;
   if (setup->strategy->place == COMPRESS_NOTHING) {
-    g_autofree char *cause = g_strdup_printf("strategy %s takes no codec but \"none\"",
+    g_autofree char *cause = g_strdup_printf("strategy %s takes no codec yet but \"none\"",
                                              setup->strategy->info.name);
     bind_blame(binder, section, "codec", bind_member(section, "codec"), cause);
     return;
