@@ -25,6 +25,8 @@
 typedef struct {
   guint first_set, n_sets;
   bool overlap;
+  bool contested; /* another call has a link in common with it */
+  guint n_active; /* transfers in flight */
 } Call;
 
 typedef struct {
@@ -44,8 +46,8 @@ struct Engine {
   GArray *sets;        /* of EngineSet */
   GPtrArray *networks; /* of Network */
   Porters *porters;
-  double start_s;              /* SimGrid's clock when the first process began */
-  guint active_call, n_active; /* transfers in flight */
+  double start_s;    /* SimGrid's clock when the first process began */
+  guint n_contested; /* transfers in flight, of contested calls */
   guint n_processes;
   void (*main)(void *data);
   void *main_data;
@@ -110,6 +112,27 @@ guint engine_add_sets(Engine *engine, const FlowSet *const *sets, guint n_sets,
   g_array_append_vals(
     engine->calls, &(Call){ .first_set = first, .n_sets = n_sets, .overlap = overlap }, 1);
   return first;
+}
+
+static Call *call_at(const Engine *engine, guint call)
+{
+  return &g_array_index(engine->calls, Call, call);
+}
+
+/* Which calls have links in common with others? */
+static void find_contests(Engine *engine)
+{
+  g_autofree guint *owner = g_new0(guint, engine->n_links); /* call + 1 */
+
+  for (guint s = 0; s < engine->sets->len; s++) {
+    const EngineSet *set = set_at(engine, s);
+    for (guint i = 0; i < set->set->links->len; i++) {
+      guint *who = &owner[g_array_index(set->set->links, guint32, i)];
+      if (*who != 0 && *who != set->call + 1)
+        call_at(engine, *who - 1)->contested = call_at(engine, set->call)->contested = true;
+      *who = set->call + 1;
+    }
+  }
 }
 
 /* One network for sets first..first + n - 1, which may meet in it. */
@@ -265,17 +288,19 @@ static void move(Engine *engine, const EngineSet *set, double size_B)
 void engine_transfer(Engine *engine, guint set_number, double size_B)
 {
   const EngineSet *set = set_at(engine, set_number);
-  const Call *call = &g_array_index(engine->calls, Call, set->call);
+  Call *call = call_at(engine, set->call);
+  const guint others = engine->n_contested - (call->contested ? call->n_active : 0);
 
-  if (engine->n_active > 0 && (engine->active_call != set->call || !call->overlap))
+  if ((call->n_active > 0 && !call->overlap) || (call->contested && others > 0))
     engine_fail(engine, SIM_ERROR_FAULT, "two transfers meet that were announced apart");
-  engine->active_call = set->call;
-  engine->n_active++;
+  call->n_active++;
+  engine->n_contested += call->contested;
   if (set->rehearsed)
     engine_sleep(engine, set->unit_s_per_B * size_B);
   else
     move(engine, set, size_B);
-  engine->n_active--;
+  engine->n_contested -= call->contested;
+  call->n_active--;
 }
 
 /* In a fluid network a set that runs alone takes time in proportion to its bytes: run each
@@ -333,6 +358,7 @@ bool engine_run(Engine *engine, void (*main)(void *data), void *data, GError **e
 {
   gsize length;
 
+  find_contests(engine);
   build_networks(engine);
   g_autofree char *xml = platform_xml(engine, &length);
   if (engine->config.dump_platform != NULL &&
@@ -343,6 +369,8 @@ bool engine_run(Engine *engine, void (*main)(void *data), void *data, GError **e
   if (!load_platform(xml, length, error))
     return false;
   engine->porters = porters_new();
+  for (guint n = 0; n < engine->networks->len; n++)
+    porters_add_network(engine->porters, g_ptr_array_index(engine->networks, n));
   engine->main = main;
   engine->main_data = data;
   engine_spawn(engine, "main", run_main, engine);

@@ -28,8 +28,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Engine, engine_free)
 
 /**
  * Announce flow sets that may be in flight together (with themselves and one another) if
- * @p overlap, or of which only one at a time ever is. Sets of different calls must never
- * be in flight together; the engine stops the run if they are.
+ * @p overlap, or of which only one at a time ever is. Sets of different calls must not be
+ * in flight together unless they have no link in common; the engine stops the run if they
+ * are.
  * @param sets   borrowed until engine_run() returns
  * @return the number of the first; they count up
  */
