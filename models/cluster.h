@@ -53,8 +53,10 @@ typedef struct {
   void *network_params; /**< owned */
   const TransportOps *transport;
   void *transport_params; /**< owned */
-  guint n_servers; /**< machines without GPUs on the same network, with a node's NICs;
-                        what a strategy asks for */
+  guint n_servers;       /**< machines without GPUs on the same network, with a node's NICs;
+                              what a strategy asks for */
+  double server_sum_Bps; /**< what the CPUs of a machine add of what it receives as a
+                            server; 0: no limit */
 } ClusterSpec;
 
 /** "nodes"; the rest are objects of their own. */

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "models/placement.h"
 #include "models/workload.h"
 
 /** Gradients that travel as one message, or one piece of a single gradient. */
@@ -80,6 +81,7 @@ extern const ScheduleOps schedule_horovod_cycle;
 extern const ScheduleOps schedule_ddp_bucket;
 extern const ScheduleOps schedule_priority_partition;
 extern const ScheduleOps schedule_merged;
+extern const ScheduleOps schedule_keyed;
 
 /** Params of schedule_after_backward. */
 typedef struct {
@@ -109,6 +111,11 @@ typedef struct {
 /** The groups of MG-WFBP. @return guint32 per group: the number after its last gradient.
  *  Transfer: caller unrefs */
 GArray *schedule_merge(const Workload *workload, const AllReduceCost *cost);
+/** Params of schedule_keyed, which takes them and what they own. */
+typedef struct {
+  GArray *pieces;          /**< of Piece, in the order of the workload's gradients; owned */
+  bool first_layers_first; /**< Unit.priority is the place of the tensor in the model */
+} KeyedRule;
 
 /** Params of schedule_horovod_cycle. */
 typedef struct {

@@ -70,6 +70,7 @@ typedef struct {
   void *schedule_state; /**< owned; freed with schedule->free() */
   Pipeline pipeline;
   double communication_B;  /**< buffers on one GPU [B] */
+  double server_sum_Bps;   /**< what one server adds of what it receives; 0: no limit */
   guint n_servers;         /**< that units may name; 0 without STAGE_MOVE to servers */
   guint n_extra_servers;   /**< of them, the first so many run on machines of their own, the
                                 others on the nodes in turn */
@@ -95,6 +96,9 @@ extern const StrategyOps strategy_horovod;
 extern const StrategyOps strategy_ddp;
 extern const StrategyOps strategy_bytescheduler;
 extern const StrategyOps strategy_mg_wfbp;
+extern const StrategyOps strategy_byteps;
+extern const StrategyOps strategy_parameter_server;
+extern const StrategyOps strategy_p3;
 
 /** Machine that server @p server runs on, of topology_n_machines(). */
 guint composition_machine(const Composition *composition, guint n_nodes, guint server);

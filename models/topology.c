@@ -16,6 +16,7 @@ const char *const topology_tier_names[] = {
   [TIER_TORUS] = "torus",
   [TIER_LOCAL_LINK] = "local_link",
   [TIER_GLOBAL_LINK] = "global_link",
+  [TIER_SERVER] = "server",
   [TIER_N] = NULL,
 };
 
@@ -26,6 +27,7 @@ struct Topology {
   NodeGraph *node;
   GArray *links; /* of Link */
   guint32 first_cable;
+  guint32 first_sum; /* of each machine, behind all others; 0: none */
   const NetworkOps *network;
   void *network_state;
   double flow_cap_Bps;
@@ -111,6 +113,17 @@ static bool draw_network(Topology *topology, const ClusterSpec *cluster, GError 
   return topology->network_state != NULL;
 }
 
+static void draw_servers(Topology *topology, double sum_Bps)
+{
+  const Link link = { .tier = TIER_SERVER, .capacity_Bps = sum_Bps };
+
+  if (!(sum_Bps > 0))
+    return;
+  topology->first_sum = topology->links->len;
+  for (guint i = 0; i < topology->n_machines; i++)
+    g_array_append_val(topology->links, link);
+}
+
 Topology *topology_new(const ClusterSpec *cluster, GError **error)
 {
   if (!fits(cluster, error))
@@ -124,7 +137,14 @@ Topology *topology_new(const ClusterSpec *cluster, GError **error)
     return NULL;
   if (topology->n_machines > 1 && !draw_network(topology, cluster, error))
     return NULL;
+  draw_servers(topology, cluster->server_sum_Bps);
   return g_steal_pointer(&topology);
+}
+
+bool topology_sum_link(const Topology *topology, guint machine, guint32 *link)
+{
+  *link = topology->first_sum + machine;
+  return topology->first_sum > 0;
 }
 
 void topology_free(Topology *topology)

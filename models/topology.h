@@ -21,6 +21,7 @@ typedef enum {
   TIER_TORUS,       /**< between neighbours of a torus */
   TIER_LOCAL_LINK,  /**< between routers of one group of a dragonfly */
   TIER_GLOBAL_LINK, /**< between groups of a dragonfly */
+  TIER_SERVER,      /**< a server's CPUs, which sum what arrives */
   TIER_N
 } Tier;
 
@@ -69,6 +70,9 @@ guint topology_n_machines(const Topology *topology);
  */
 void topology_route_hosts(const Topology *topology, guint src, guint dst, guint rail,
                           guint64 hash, GArray *links);
+
+/** The link that stands for the summing CPUs of @p machine; false if there is no limit. */
+bool topology_sum_link(const Topology *topology, guint machine, guint32 *link);
 
 /** Append the links between GPU @p gpu and the host memory of its node. */
 void topology_route_staging(const Topology *topology, guint gpu, bool to_host,

@@ -7,5 +7,6 @@ const ModuleInfo *const schedule_table[] = {
   &schedule_ddp_bucket.info,
   &schedule_priority_partition.info,
   &schedule_merged.info,
+  &schedule_keyed.info,
   NULL,
 };

@@ -97,6 +97,7 @@ const char *show_tier(const char *name)
     [TIER_TORUS] = "torus links",
     [TIER_LOCAL_LINK] = "links inside the groups",
     [TIER_GLOBAL_LINK] = "links between the groups",
+    [TIER_SERVER] = "servers' CPUs",
   };
   const guint tier = tier_of(name);
 

@@ -100,6 +100,6 @@ Timings *collective_forecast(const Setup *setup, const CollForecast *forecast,
     .forecast = forecast, .exchange = exchange, .engine = engine, .timings = timings
   };
 
-  exchange_announce(exchange, engine, false);
+  exchange_announce(exchange, engine, false, 0);
   return engine_run(engine, run_all, &run, error) ? g_steal_pointer(&timings) : NULL;
 }

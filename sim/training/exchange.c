@@ -12,7 +12,7 @@ typedef struct {
   guint server;     /* pushes and pulls only */
   GArray *phases;   /* of CollPhase */
   PhaseLoad *loads; /* of each phase */
-  guint first_set;  /* the engine's number of the first phase's set */
+  guint *sets;      /* the engine's number of each phase's set */
 } Laid;
 
 /* What a library decides from, for one kind of collective. */
@@ -38,6 +38,7 @@ static void laid_clear(gpointer pointer)
   Laid *laid = pointer;
   g_array_unref(laid->phases);
   g_free(laid->loads);
+  g_free(laid->sets);
 }
 
 static const Laid *find_laid(const Exchange *exchange, CollKind kind,
@@ -216,6 +217,7 @@ Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **
 {
   ClusterSpec cluster = setup->cluster;
   cluster.n_servers = needs->n_extra_servers;
+  cluster.server_sum_Bps = needs->server_sum_Bps;
   g_autoptr(Topology) topology = topology_new(&cluster, error);
   if (topology == NULL)
     return NULL;
@@ -250,20 +252,86 @@ const Topology *exchange_topology(const Exchange *exchange)
   return exchange->topology;
 }
 
-void exchange_announce(Exchange *exchange, Engine *engine, bool overlap)
+/* A set of one phase, and the group of sets that it shares links with. */
+typedef struct {
+  Laid *laid;
+  guint phase;
+  guint group; /* a smaller number of the group, or its own: a forest */
+} Member;
+
+static guint group_of(const GArray *members, guint index)
 {
-  g_autoptr(GPtrArray) sets = g_ptr_array_new();
+  while (g_array_index(members, Member, index).group != index)
+    index = g_array_index(members, Member, index).group;
+  return index;
+}
+
+static const FlowSet *set_of(const Member *member)
+{
+  return g_array_index(member->laid->phases, CollPhase, member->phase).set;
+}
+
+/* Join the groups of sets that cross the same link. */
+static void join_groups(GArray *members, guint n_links)
+{
+  g_autofree guint *user = g_new0(guint, n_links); /* member + 1 */
+
+  for (guint m = 0; m < members->len; m++) {
+    const FlowSet *set = set_of(&g_array_index(members, Member, m));
+    for (guint i = 0; i < set->links->len; i++) {
+      guint *last = &user[g_array_index(set->links, guint32, i)];
+      const guint one = group_of(members, m);
+      const guint other = *last == 0 ? one : group_of(members, *last - 1);
+      g_array_index(members, Member, MAX(one, other)).group = MIN(one, other);
+      *last = m + 1;
+    }
+  }
+}
+
+static GArray *list_members(Exchange *exchange)
+{
+  GArray *members = g_array_new(FALSE, FALSE, sizeof(Member));
 
   for (guint i = 0; i < exchange->laid->len; i++) {
     Laid *laid = &g_array_index(exchange->laid, Laid, i);
-    laid->first_set = sets->len;
-    for (guint p = 0; p < laid->phases->len; p++)
-      g_ptr_array_add(sets, g_array_index(laid->phases, CollPhase, p).set);
+    laid->sets = g_new0(guint, laid->phases->len);
+    for (guint p = 0; p < laid->phases->len; p++) {
+      const Member member = { .laid = laid, .phase = p, .group = members->len };
+      g_array_append_val(members, member);
+    }
   }
-  const guint first =
-    engine_add_sets(engine, (const FlowSet *const *)sets->pdata, sets->len, overlap);
-  for (guint i = 0; i < exchange->laid->len; i++)
-    g_array_index(exchange->laid, Laid, i).first_set += first;
+  return members;
+}
+
+static bool is_serial(const Member *member, guint serial_moves)
+{
+  return member->laid->collective == NULL && (serial_moves & 1u << member->laid->move);
+}
+
+void exchange_announce(Exchange *exchange, Engine *engine, bool overlap, guint serial_moves)
+{
+  g_autoptr(GArray) members = list_members(exchange);
+  g_autoptr(GPtrArray) sets = g_ptr_array_new();
+
+  if (overlap)
+    join_groups(members, topology_n_links(exchange->topology));
+  for (guint group = 0; group < members->len; group++) {
+    if (group_of(members, group) != group)
+      continue;
+    g_ptr_array_set_size(sets, 0);
+    for (guint m = group; m < members->len; m++)
+      if (group_of(members, m) == group)
+        g_ptr_array_add(sets, (gpointer)set_of(&g_array_index(members, Member, m)));
+    const bool serial =
+      sets->len == 1 && is_serial(&g_array_index(members, Member, group), serial_moves);
+    guint number = engine_add_sets(engine, (const FlowSet *const *)sets->pdata, sets->len,
+                                   overlap && !serial);
+    for (guint m = group; m < members->len; m++) {
+      const Member *member = &g_array_index(members, Member, m);
+      if (group_of(members, m) == group)
+        member->laid->sets[member->phase] = number++;
+    }
+  }
 }
 
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B)
@@ -297,7 +365,7 @@ static ExchangePhase phase_of(const Laid *laid, guint index, const CollTerms *te
 
   return (ExchangePhase){
     .name = phase->name,
-    .set = laid->first_set + index,
+    .set = laid->sets[index],
     .wait_s = coll_phase_wait_s(phase, terms, size_B),
     .least_s = coll_phase_least_s(phase, terms, size_B),
     .wire_B = size_B * terms->wire_factor,

@@ -34,6 +34,7 @@ typedef struct {
   const guint *machines; /**< of each server; borrowed for the call */
   guint n_servers;
   guint n_extra_servers; /**< machines beside the nodes */
+  double server_sum_Bps; /**< see ClusterSpec */
 } ExchangeNeeds;
 
 /** Lay down the cluster, every algorithm the library may choose, and the moves.
@@ -45,8 +46,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Exchange, exchange_free)
 
 const Topology *exchange_topology(const Exchange *exchange);
 
-/** Announce all flow sets to @p engine. @param overlap  may two messages be in flight? */
-void exchange_announce(Exchange *exchange, Engine *engine, bool overlap);
+/**
+ * Announce all flow sets to @p engine. Those that share links, directly or through others,
+ * are announced together, so that the rest need not unfold with them.
+ * @param overlap  may two messages be in flight at once at all?
+ * @param serial_moves  OR of 1 << Move: those of which one at a time ever is
+ */
+void exchange_announce(Exchange *exchange, Engine *engine, bool overlap,
+                       guint serial_moves);
 
 /** What the library does with a collective of @p size_B bytes. */
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B);

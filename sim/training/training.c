@@ -24,6 +24,26 @@ static bool may_overlap(const Composition *composition)
   return n_servers > 1;
 }
 
+/* Moves that a single server of a single queue runs: one at a time. */
+static guint serial_moves(const Pipeline *pipeline)
+{
+  guint serial = 0, others = 0;
+
+  for (guint s = 0; s < pipeline->stages->len; s++) {
+    const Stage *stage = &g_array_index(pipeline->stages, Stage, s);
+    const Resource *resource =
+      &g_array_index(pipeline->resources, Resource, stage->resource);
+    if (stage->kind != STAGE_MOVE)
+      continue;
+    if (resource->concurrency == 1 && !resource->per_server &&
+        !(serial & 1u << stage->move))
+      serial |= 1u << stage->move;
+    else
+      others |= 1u << stage->move;
+  }
+  return serial & ~others;
+}
+
 static void add_tracks(const Pipeline *pipeline, Result *result)
 {
   result_add_track(result, "compute");
@@ -274,7 +294,8 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
   g_autofree guint *machines = g_new(guint, composition->n_servers + 1);
   ExchangeNeeds needs = { .machines = machines,
                           .n_servers = composition->n_servers,
-                          .n_extra_servers = composition->n_extra_servers };
+                          .n_extra_servers = composition->n_extra_servers,
+                          .server_sum_Bps = composition->server_sum_Bps };
 
   for (guint i = 0; i < composition->n_servers; i++)
     machines[i] = composition_machine(composition, setup->cluster.n_nodes, i);
@@ -339,7 +360,8 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
               .engine = engine,
               .jitter = jitter };
 
-  exchange_announce(exchange, engine, may_overlap(&training.composition));
+  exchange_announce(exchange, engine, may_overlap(&training.composition),
+                    serial_moves(pipeline));
   timeline_init(&job.timeline, config->traced, pipeline->stages->len, result);
   if (config->traced)
     add_tracks(pipeline, result);

@@ -1,0 +1,124 @@
+/**
+ * @file parameter_server.c
+ * @brief A classic parameter server: MXNet's KVStore, and P3 on top of it.
+ *
+ * The GPUs of a node sum first (kvstore "dist_device_sync"); a node pushes every array to
+ * its server, which updates the weights once all nodes have pushed; then the nodes pull.
+ *
+ * Source: M. Li et al., "Scaling Distributed Machine Learning with the Parameter Server",
+ * OSDI 2014; MXNet kvstore_dist.h. P3: A. Jayarajan et al., "Priority-based Parameter
+ * Propagation for Distributed DNN Training", MLSys 2019; MXNet p3store.h.
+ */
+#include "models/strategy/servers.h"
+
+typedef struct {
+  guint servers;
+  bool colocated;
+  guint bigarray_bound;
+  guint slice_threshold;
+  double server_sum_rate_Bps;
+  double update_passes;
+  double message_latency_s;
+  double kernel_launch_s;
+} ServerParams;
+
+// clang-format off
+#define SERVER_PARAMS                                                                        \
+  { .key = "servers", .type = PARAM_COUNT, .offset = offsetof(ServerParams, servers),        \
+    .fallback = "1", .min = 1, .max = 1e5, .help = "how many servers share the arrays",      \
+    .origin = "our choice: the classic single server" },                                     \
+  { .key = "colocated", .type = PARAM_BOOL, .offset = offsetof(ServerParams, colocated),     \
+    .fallback = "false", .help = "servers run on the nodes, in turn, not on machines of their own", \
+    .origin = "our choice" },                                                                \
+  { .key = "server_sum_rate", .type = PARAM_RATE,                                            \
+    .offset = offsetof(ServerParams, server_sum_rate_Bps), .fallback = "18 GB/s",            \
+    .min = 1e6, .max = 1e13, .help = "received bytes that one server adds per second",       \
+    .origin = "assumed: four threads of 4.5 GB/s each, gcc -O3 AVX-512 on a small shared VM" }, \
+  { .key = "update_passes", .type = PARAM_NUMBER,                                            \
+    .offset = offsetof(ServerParams, update_passes), .fallback = "5", .min = 0, .max = 100,  \
+    .help = "passes over weights and state of the server's update, in sums",                 \
+    .origin = "assumed: momentum or Adam, 5 to 8 times the traffic of a sum" },              \
+  { .key = "message_latency", .type = PARAM_SECONDS,                                         \
+    .offset = offsetof(ServerParams, message_latency_s), .fallback = "10 us", .min = 0,      \
+    .max = 1, .help = "handling of one push or pull beside the transport's latency",         \
+    .origin = "assumed: a ZMQ message and its queues" },                                     \
+  { .key = "kernel_launch", .type = PARAM_SECONDS,                                           \
+    .offset = offsetof(ServerParams, kernel_launch_s), .fallback = STRATEGY_KERNEL_LAUNCH,   \
+    .min = 0, .max = 1, .help = "start of one copy between GPU and host",                    \
+    .origin = STRATEGY_KERNEL_LAUNCH_ORIGIN }
+
+static const ParamSpec parameter_server_params[] = {
+  SERVER_PARAMS,
+  { .key = "bigarray_bound", .type = PARAM_COUNT, .offset = offsetof(ServerParams, bigarray_bound),
+    .fallback = "1000000", .min = 1, .max = 1e9,
+    .help = "arrays of fewer values lie whole on one server, others on all",
+    .origin = "MXNet env_var.md, MXNET_KVSTORE_BIGARRAY_BOUND" },
+  PARAM_END,
+};
+
+static const ParamSpec p3_params[] = {
+  SERVER_PARAMS,
+  { .key = "slice_threshold", .type = PARAM_COUNT,
+    .offset = offsetof(ServerParams, slice_threshold), .fallback = "40000", .min = 1,
+    .max = 1e9, .help = "values in a slice; slices are dealt to the servers in turn",
+    .origin = "MXNet env_var.md, MXNET_KVSTORE_SLICE_THRESHOLD" },
+  PARAM_END,
+};
+// clang-format on
+
+static ServersPlan plan_of(const ServerParams *self, GArray *pieces)
+{
+  return (ServersPlan){
+    .n_servers = self->servers,
+    .n_extra = self->colocated ? 0 : self->servers,
+    .pieces = pieces,
+    .server_sum_Bps = self->server_sum_rate_Bps,
+    .update_passes = self->update_passes,
+    .message_s = self->message_latency_s,
+    .kernel_launch_s = self->kernel_launch_s,
+  };
+}
+
+static void parameter_server_compose(const void *params, const StrategyContext *context,
+                                     Composition *out)
+{
+  const ServerParams *self = params;
+  const ServersPlan plan = plan_of(
+    self, placement_big_arrays(context->workload, self->bigarray_bound, self->servers));
+
+  servers_compose(&plan, context, out);
+}
+
+/* Slices of the first layers overtake, and the next forward starts with them. */
+static void p3_compose(const void *params, const StrategyContext *context, Composition *out)
+{
+  const ServerParams *self = params;
+  ServersPlan plan = plan_of(
+    self, placement_slices(context->workload, self->slice_threshold, self->servers));
+
+  plan.first_layers_first = true;
+  servers_compose(&plan, context, out);
+  out->crosses_iterations = true;
+}
+
+const StrategyOps strategy_parameter_server = {
+  .info = {
+    .name = "parameter_server",
+    .summary = "nodes push every array to its server and pull the sum",
+    .source = "Li et al., OSDI 2014; MXNet kvstore_dist.h",
+    .params = parameter_server_params,
+    .params_size = sizeof(ServerParams),
+  },
+  .compose = parameter_server_compose,
+};
+
+const StrategyOps strategy_p3 = {
+  .info = {
+    .name = "p3",
+    .summary = "a parameter server with small slices, the first layers' first",
+    .source = "Jayarajan et al., MLSys 2019; MXNet p3store.h",
+    .params = p3_params,
+    .params_size = sizeof(ServerParams),
+  },
+  .compose = p3_compose,
+};
