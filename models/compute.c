@@ -80,7 +80,7 @@ static void spread(Compute *compute, double forward_and_backward_s)
 static bool from_rate(Compute *compute, GError **error)
 {
   Workload *workload = compute->workload;
-  const double iteration_s = workload->batch_per_gpu / compute->spec->samples_per_s;
+  const double iteration_s = workload_samples(workload) / compute->spec->samples_per_s;
   g_autofree char *rate = units_format_number(compute->spec->samples_per_s);
 
   if (iteration_s <= workload->optimizer_s) {
@@ -93,7 +93,7 @@ static bool from_rate(Compute *compute, GError **error)
                 optimizer_names[workload->optimizer], optimizer);
     return false;
   }
-  spread(compute, iteration_s - workload->optimizer_s);
+  spread(compute, (iteration_s - workload->optimizer_s) / workload->accumulation_steps);
   workload->compute_source =
     g_strdup_printf("scenario: %s samples/s measured on one GPU", rate);
   return true;

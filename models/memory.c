@@ -45,6 +45,13 @@ MemoryUse memory_use(const Workload *workload, const GpuSpec *gpu, double commun
   };
 }
 
+void memory_shard(MemoryUse *use, const MemoryShards *shards)
+{
+  use->weights_B /= MAX(shards->weights, 1);
+  use->gradients_B /= MAX(shards->gradients, 1);
+  use->optimizer_B /= MAX(shards->optimizer, 1);
+}
+
 static double fixed_B(const MemoryUse *use)
 {
   return use->weights_B + use->gradients_B + use->optimizer_B + use->workspace_B +

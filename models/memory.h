@@ -16,6 +16,14 @@ typedef struct {
   double capacity_B;
 } MemoryUse;
 
+/** Of how many GPUs one holds only its part; 0 counts as 1: all of it. */
+typedef struct {
+  guint weights, gradients, optimizer;
+} MemoryShards;
+
+/** Leave to one GPU its parts of weights, gradients and optimiser. */
+void memory_shard(MemoryUse *use, const MemoryShards *shards);
+
 /** @param communication_B  buffers of strategy and library on one GPU [B] */
 MemoryUse memory_use(const Workload *workload, const GpuSpec *gpu, double communication_B);
 

@@ -78,3 +78,12 @@ const ModelTensor *model_tensor(const Model *model, guint index)
   g_return_val_if_fail(index < model->tensors->len, NULL);
   return &g_array_index(model->tensors, ModelTensor, index);
 }
+
+double model_buffer_B(const Model *model)
+{
+  double total_B = 0;
+
+  for (guint i = 0; i < model->layers->len; i++)
+    total_B += model_layer(model, i)->buffer_B;
+  return total_B;
+}

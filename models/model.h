@@ -19,6 +19,7 @@ typedef struct {
   double moved_values;  /**< elements read and written by its forward pass */
   double saved_values;  /**< activation elements kept for backward */
   double saved_B;       /**< kept bytes that do not depend on precision (masks, indices) */
+  double buffer_B;      /**< kept between iterations and not learnt: running statistics */
   guint first_tensor, n_tensors;
 } ModelLayer;
 
@@ -46,5 +47,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Model, model_free)
 
 guint64 model_n_parameters(const Model *model);
 double model_forward_flops(const Model *model); /**< per sample */
+double model_buffer_B(const Model *model);
 const ModelLayer *model_layer(const Model *model, guint index);
 const ModelTensor *model_tensor(const Model *model, guint index);

@@ -43,6 +43,33 @@ GArray *schedule_cut_buckets(const Workload *workload, double first_limit_B, dou
   return ends;
 }
 
+GArray *schedule_cut_buckets_registered(const Workload *workload, double first_limit_B,
+                                        double limit_B)
+{
+  const guint n_gradients = workload->gradients->len;
+  g_autoptr(GArray) begins = g_array_new(FALSE, FALSE, sizeof(guint32));
+  GArray *ends = g_array_new(FALSE, FALSE, sizeof(guint32));
+  double filled_B = 0;
+
+  for (guint32 index = n_gradients; index-- > 0;) {
+    filled_B += g_array_index(workload->gradients, Gradient, index).size_B;
+    if (filled_B >= (begins->len == 0 ? first_limit_B : limit_B)) {
+      g_array_append_val(begins, index);
+      filled_B = 0;
+    }
+  }
+  for (guint bucket = begins->len; bucket-- > 0;) {
+    const guint32 begin = g_array_index(begins, guint32, bucket);
+    if (begin > 0)
+      g_array_append_val(ends, begin);
+  }
+  if (n_gradients > 0) {
+    const guint32 end = n_gradients;
+    g_array_append_val(ends, end);
+  }
+  return ends;
+}
+
 guint schedule_n_parts(double size_B, double partition_B)
 {
   return (guint)MAX(ceil(size_B / partition_B), 1);

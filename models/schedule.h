@@ -14,6 +14,7 @@ typedef struct {
   double priority; /**< the smallest first, where a resource minds (Resource.by_priority) */
   guint server;    /**< which server sums it; see Composition.n_servers */
   guint n_parts;   /**< the unit is one of so many pieces of its only gradient; 1: whole */
+  bool is_last;    /**< of its iteration: takes the stages that are for this one only */
 } Unit;
 
 void unit_init(Unit *unit);
@@ -35,6 +36,11 @@ void unit_add_range(Unit *unit, const Workload *workload, guint32 begin, guint32
  */
 GArray *schedule_cut_buckets(const Workload *workload, double first_limit_B,
                              double limit_B);
+
+/** The same, but cut in the order in which the model registers its tensors: the smaller
+ *  first bucket holds the first layers and leaves last. */
+GArray *schedule_cut_buckets_registered(const Workload *workload, double first_limit_B,
+                                        double limit_B);
 
 /** Times nearer than this are one instant: a simulated clock may ring that early [s]. */
 #define SCHEDULE_INSTANT_S 1e-9
@@ -62,7 +68,8 @@ typedef struct {
    *  iteration begins. NULL: does not ask. */
   void (*learn)(void *self, const AllReduceCost *cost);
 
-  /** An iteration begins (0, 1, ...): nothing is ready. Required. */
+  /** Backward begins whose gradients travel, for the first time (0), the second (1), ...:
+   *  nothing is ready. Required. */
   void (*begin)(void *self, guint iteration, double now_s);
 
   /** The backward pass has finished gradient @p index of the workload. Required. */
@@ -92,6 +99,7 @@ typedef struct {
 typedef struct {
   double first_bucket_B;
   double bucket_cap_B;
+  bool registered; /**< buckets are cut in the order of registration, and never rebuilt */
 } DdpBucketRule;
 
 /** Params of schedule_priority_partition. */

@@ -61,6 +61,13 @@ void strategy_add_decode(Pipeline *pipeline, const StrategyContext *context, gui
                                          .after_backward = after_backward });
 }
 
+void composition_add_fetch(Composition *composition, const Fetch *fetch)
+{
+  if (composition->fetches == NULL)
+    composition->fetches = g_array_new(FALSE, FALSE, sizeof(Fetch));
+  g_array_append_vals(composition->fetches, fetch, 1);
+}
+
 double strategy_copy_s_per_B(const GpuSpec *gpu)
 {
   return 2 / gpu->memory_Bps;
@@ -74,5 +81,7 @@ void composition_clear(Composition *composition)
     g_array_unref(composition->pipeline.resources);
   if (composition->pipeline.stages != NULL)
     g_array_unref(composition->pipeline.stages);
+  if (composition->fetches != NULL)
+    g_array_unref(composition->fetches);
   *composition = (Composition){ 0 };
 }

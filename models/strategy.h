@@ -5,6 +5,7 @@
 #pragma once
 
 #include "models/compression.h"
+#include "models/memory.h"
 #include "models/move.h"
 #include "models/schedule.h"
 
@@ -22,13 +23,16 @@ typedef struct {
   const char *name; /**< "copy_in", "all_reduce", ... */
   StageKind kind;
   guint resource;          /**< index into Pipeline.resources */
+  guint route;             /**< skipped by units of other routes */
   bool only_fused;         /**< skipped by units of a single tensor */
   bool after_backward;     /**< begins when backward has ended, not before */
+  bool only_last;          /**< skipped by all but the last unit of an iteration */
   double fixed_s;          /**< STAGE_WAIT [s] */
   double per_tensor_s;     /**< STAGE_WAIT, per tensor or batch of tensors [s] */
   guint tensors_per_batch; /**< tensors that share one per_tensor_s; 0 counts as 1 */
   double per_B_s;          /**< STAGE_WAIT [s/B] */
   CollKind collective;     /**< STAGE_COLLECTIVE */
+  double message_B;        /**< STAGE_COLLECTIVE: its size; 0: the unit's [B] */
   Move move;               /**< STAGE_MOVE; pushes to and pulls from Unit.server */
   double alpha_s;          /**< STAGE_MOVE, per hop on its longest way, on top of what the
                                 transport takes between machines [s] */
@@ -57,6 +61,19 @@ typedef struct {
   GArray *stages;    /**< of Stage, in order */
 } Pipeline;
 
+/** Routes of a pipeline: every stage and every unit is on one. */
+#define ROUTE_GRADIENTS 0
+#define ROUTE_FETCHES 1
+
+/** What must have arrived before a layer is computed: parameters, buffers. It passes the
+ *  stages of ROUTE_FETCHES. */
+typedef struct {
+  guint layer;
+  bool backward; /**< before the layer's backward; false: before its forward */
+  bool once;     /**< in the first accumulation step of an iteration only */
+  double size_B;
+} Fetch;
+
 typedef struct {
   const Workload *workload; /**< as the schedule sees it: with COMPRESS_TENSORS, gradients
                                  are as large as their messages */
@@ -76,6 +93,13 @@ typedef struct {
                                 others on the nodes in turn */
   bool crosses_iterations; /**< a layer's next forward waits for its own gradients only;
                                 false: for all, after every backward */
+  bool every_backward;     /**< gradients travel in every accumulation step, not in the last
+                                alone */
+  GArray *fetches;         /**< of Fetch, in the order of need: forward, then backward */
+  guint ahead_units;       /**< so many fetches are asked for before their turn, ... */
+  double ahead_B;          /**< ... or more, until they make so many bytes */
+  guint optimizer_ranks;   /**< GPUs that share one optimizer step; 0: each takes it all */
+  MemoryShards shards;     /**< what a GPU holds of the model */
 } Composition;
 
 typedef struct {
@@ -114,6 +138,9 @@ void strategy_add_encode(Pipeline *pipeline, const StrategyContext *context,
                          guint resource);
 void strategy_add_decode(Pipeline *pipeline, const StrategyContext *context, guint resource,
                          bool after_backward);
+
+/** Append to the fetches, in the order of need. */
+void composition_add_fetch(Composition *composition, const Fetch *fetch);
 
 /** Seconds per byte of a copy inside the GPU's memory, which reads and writes it [s/B]. */
 double strategy_copy_s_per_B(const GpuSpec *gpu);

@@ -12,7 +12,15 @@ const ParamSpec workload_params[] = {
     .offset = offsetof(WorkloadSpec, batch_per_gpu),
     .min = 1,
     .max = WORKLOAD_MAX_BATCH,
-    .help = "samples that one GPU takes per iteration" },
+    .help = "samples that one GPU takes per iteration, or per accumulation step" },
+  { .key = "accumulation_steps",
+    .type = PARAM_COUNT,
+    .offset = offsetof(WorkloadSpec, accumulation_steps),
+    .fallback = "1",
+    .min = 1,
+    .max = WORKLOAD_MAX_BATCH,
+    .help = "batches whose gradients add up before they are exchanged and applied",
+    .origin = "every batch is applied unless given" },
   { .key = "precision",
     .type = PARAM_NAME,
     .offset = offsetof(WorkloadSpec, precision),
@@ -137,6 +145,7 @@ Workload *workload_new(const Model *model, const WorkloadSpec *spec,
   g_autoptr(Workload) workload = g_new0(Workload, 1);
   workload->model = model;
   workload->batch_per_gpu = spec->batch_per_gpu;
+  workload->accumulation_steps = MAX(spec->accumulation_steps, 1);
   workload->precision = spec->precision;
   workload->optimizer = spec->optimizer;
   workload->jitter = compute->jitter;
@@ -160,7 +169,13 @@ void workload_free(Workload *workload)
 
 double workload_compute_s(const Workload *workload)
 {
-  return workload->forward_s + workload->backward_s + workload->optimizer_s;
+  return workload->accumulation_steps * (workload->forward_s + workload->backward_s) +
+         workload->optimizer_s;
+}
+
+double workload_samples(const Workload *workload)
+{
+  return (double)workload->accumulation_steps * workload->batch_per_gpu;
 }
 
 const Gradient *workload_gradient(const Workload *workload, guint index)

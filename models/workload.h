@@ -33,9 +33,10 @@ extern const ParamSpec compute_params[];
 
 typedef struct {
   guint batch_per_gpu;
-  guint precision; /**< Precision */
-  guint optimizer; /**< Optimizer */
-  guint sequence;  /**< tokens in a sample; 0: the model's own */
+  guint accumulation_steps; /**< batches whose gradients add up before one update, >= 1 */
+  guint precision;          /**< Precision */
+  guint optimizer;          /**< Optimizer */
+  guint sequence;           /**< tokens in a sample; 0: the model's own */
 } WorkloadSpec;
 
 extern const ParamSpec workload_params[];
@@ -55,9 +56,11 @@ typedef struct {
 typedef struct {
   const Model *model; /**< borrowed */
   guint batch_per_gpu;
+  guint accumulation_steps; /**< batches in an iteration, each with forward and backward */
   Precision precision;
   Optimizer optimizer;
-  double forward_s, backward_s, optimizer_s;
+  double forward_s, backward_s; /**< of one batch */
+  double optimizer_s;           /**< once per iteration */
   double jitter;
   double gradient_B;       /**< all gradients of one GPU */
   GArray *gradients;       /**< of Gradient, in the order backward produces them */
@@ -83,6 +86,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Workload, workload_free)
 
 /** Duration of one iteration on one GPU without communication [s]. */
 double workload_compute_s(const Workload *workload);
+
+/** Samples that one GPU takes per iteration. */
+double workload_samples(const Workload *workload);
 
 const Gradient *workload_gradient(const Workload *workload, guint index);
 guint workload_n_gradients(const Workload *workload);

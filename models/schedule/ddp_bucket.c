@@ -3,9 +3,10 @@
  * @brief PyTorch DDP's reducer: static buckets that leave in order.
  *
  * A bucket is launched when its last gradient is ready and all buckets before it have been
- * launched. In the first iteration everything is one bucket (find_unused_parameters is
- * off); after it the buckets are built anew, once, in the order in which the gradients
- * arrived, the first with a smaller limit. A bucket closes when it reaches its limit.
+ * launched. In the first iteration everything is one bucket; after it the buckets are built
+ * anew, once, in the order in which the gradients arrived, the first with a smaller limit.
+ * A bucket closes when it reaches its limit. With find_unused_parameters buckets are those
+ * of the order of registration, turned round, from the first iteration to the last.
  *
  * Source: pytorch torch/csrc/distributed/c10d/reducer.cpp (mark_bucket_ready,
  * rebuild_buckets, compute_bucket_assignment_by_size), torch/nn/parallel/distributed.py.
@@ -16,6 +17,7 @@
 
 typedef struct {
   const Workload *workload;
+  bool registered;      /* the other buckets are in force from the first iteration */
   GArray *first_ends;   /* guint32: the only bucket of iteration 0 */
   GArray *rebuilt_ends; /* guint32: the number after the last gradient of each bucket */
   const GArray *ends;   /* the one of the two that is in force */
@@ -42,7 +44,10 @@ static void *ddp_bucket_new(const void *params, const Workload *workload)
   self->workload = workload;
   self->first_ends = schedule_cut_buckets(workload, INFINITY, INFINITY);
   self->rebuilt_ends =
-    schedule_cut_buckets(workload, rule->first_bucket_B, rule->bucket_cap_B);
+    rule->registered
+      ? schedule_cut_buckets_registered(workload, rule->first_bucket_B, rule->bucket_cap_B)
+      : schedule_cut_buckets(workload, rule->first_bucket_B, rule->bucket_cap_B);
+  self->registered = rule->registered;
   self->bucket_of = g_new(guint, workload->gradients->len);
   self->n_pending = g_new(guint, self->rebuilt_ends->len);
   for (guint bucket = 0; bucket < self->rebuilt_ends->len; bucket++)
@@ -66,7 +71,7 @@ static void ddp_bucket_begin(void *data, guint iteration, double now_s G_GNUC_UN
 {
   DdpBucket *self = data;
 
-  self->ends = iteration == 0 ? self->first_ends : self->rebuilt_ends;
+  self->ends = iteration == 0 && !self->registered ? self->first_ends : self->rebuilt_ends;
   self->next = 0;
   for (guint bucket = 0; bucket < self->ends->len; bucket++)
     self->n_pending[bucket] =
@@ -89,6 +94,7 @@ static ScheduleAnswer ddp_bucket_next(void *data, double now_s G_GNUC_UNUSED, Un
   unit_add_range(unit, self->workload, bucket_begin(self->ends, self->next),
                  bucket_end(self->ends, self->next));
   self->next++;
+  unit->is_last = self->next == self->ends->len;
   return SCHEDULE_UNIT;
 }
 

@@ -34,6 +34,7 @@ const ModelKey model_layer_keys[] = {
   AMOUNT_ROWS("moved", moved_values),
   AMOUNT_ROWS("saved", saved_values),
   AMOUNT_ROWS("saved_bytes", saved_B),
+  AMOUNT("buffer_bytes", buffer_B, 0),
   PLAIN(NULL),
 };
 

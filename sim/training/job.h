@@ -15,6 +15,8 @@
 typedef struct {
   Unit unit;
   guint stage;       /**< the next one */
+  guint route;       /**< ROUTE_GRADIENTS or ROUTE_FETCHES */
+  guint fetch;       /**< ROUTE_FETCHES: its number */
   guint64 number;    /**< in order of dispatch */
   guint held_credit; /**< bit r: it holds credit of resource r */
   bool is_encoded;   /**< a codec made @ref encoding of it */
@@ -29,6 +31,9 @@ typedef struct {
   double credit_B;       /**< left; HUGE_VAL without limit */
   bool closing;
 } Lane;
+
+/** Track of a trace where the worker computes. */
+#define TRACK_COMPUTE 0
 
 typedef struct {
   const Setup *setup;
@@ -47,6 +52,16 @@ typedef struct {
   guint64 n_dispatched;
   EngineSignal *wake; /**< for the dispatcher */
   bool dispatcher_waits, closing;
+
+  guint n_exchanges; /**< backward passes whose gradients have travelled */
+
+  /* Of the accumulation step under way. */
+  guint step;
+  bool fetches;         /**< it has any */
+  guint *fetch_pending; /**< of each fetch: 0 once it has arrived */
+  guint n_asked;        /**< of them, in order */
+  guint n_used;
+  double ahead_B; /**< of those asked for and not yet used */
 
   /* Of the iteration whose gradients travel. */
   guint n_pending;         /**< gradients not yet synchronised */
@@ -82,6 +97,17 @@ void job_await_backward(Job *job, const Stage *stage, const Item *item);
 /** The first process of the run: spawns the others and computes. @p data is the Job. */
 void job_run(void *data);
 
+/** Accumulation step @p step begins: nothing is fetched yet. */
+void job_begin_step(Job *job, guint step);
+/** Compute, @p factor slower than usual, and wait where a layer must.
+ *  @param crosses  layers wait for their gradients of the iteration before, and take their
+ *                  optimizer steps in proportion to their parameters
+ *  @param travels  gradients are exchanged as they get ready */
+void job_forward(Job *job, double factor, bool crosses);
+void job_backward(Job *job, double factor, bool travels);
+/** Wait until @p pending, a count of what is under way, is zero. */
+void job_await(Job *job, const guint *pending);
+
 /** Start one process per resource and server. */
 void job_open_pipeline(Job *job);
 /** Let the servers end once their queues are empty. */
@@ -90,3 +116,5 @@ void job_close_pipeline(Job *job);
 void job_free_pipeline(Job *job);
 /** Send @p unit on its way; it is empty afterwards. */
 void job_dispatch(Job *job, Unit *unit);
+/** Send for fetch @p index. */
+void job_fetch(Job *job, guint index);

@@ -40,8 +40,9 @@ static void item_free(Item *item)
 static void skip_stages(const Job *job, Item *item)
 {
   const Stage *stage;
-  while ((stage = stage_at(job, item->stage)) != NULL && stage->only_fused &&
-         item->unit.gradients->len == 1)
+  while ((stage = stage_at(job, item->stage)) != NULL &&
+         (stage->route != item->route || (stage->only_last && !item->unit.is_last) ||
+          (stage->only_fused && item->unit.gradients->len == 1)))
     item->stage++;
 }
 
@@ -83,7 +84,10 @@ static void synchronise(Job *job, guint32 gradient)
 static void finish(Job *job, Item *item)
 {
   const guint n_before = job->n_pending;
+  const bool fetched = item->route == ROUTE_FETCHES;
 
+  if (fetched)
+    job->fetch_pending[item->fetch] = 0;
   for (guint i = 0; i < item->unit.gradients->len; i++) {
     const guint32 gradient = g_array_index(item->unit.gradients, guint32, i);
     if (++job->parts_done[gradient] == item->unit.n_parts)
@@ -91,7 +95,7 @@ static void finish(Job *job, Item *item)
   }
   return_credit(job, item, job->composition->pipeline.stages->len);
   item_free(item);
-  if (job->n_pending < n_before && job->worker_waits) {
+  if ((fetched || job->n_pending < n_before) && job->worker_waits) {
     job->worker_waits = false;
     engine_signal_raise(job->synchronised);
   }
@@ -156,6 +160,16 @@ void job_dispatch(Job *job, Unit *unit)
   pass_on(job, item);
 }
 
+void job_fetch(Job *job, guint index)
+{
+  Item *item = g_new(Item, 1);
+  *item = (Item){ .route = ROUTE_FETCHES, .fetch = index, .number = job->n_dispatched++ };
+
+  unit_init(&item->unit);
+  item->unit.size_B = g_array_index(job->composition->fetches, Fetch, index).size_B;
+  pass_on(job, item);
+}
+
 static void transfer(Job *job, const ExchangePhase *phase)
 {
   engine_sleep(job->engine, phase->wait_s);
@@ -206,10 +220,11 @@ static void run_stage(Job *job, const Stage *stage, const Item *item)
     engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));
     break;
   case STAGE_COLLECTIVE:
-    if (item->is_encoded)
+    if (item->is_encoded && !(stage->message_B > 0))
       run_rounds(job, &item->encoding);
     else
-      run_collective(job, stage->collective, unit->size_B);
+      run_collective(job, stage->collective,
+                     stage->message_B > 0 ? stage->message_B : unit->size_B);
     break;
   case STAGE_MOVE:
     engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));

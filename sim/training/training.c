@@ -90,7 +90,7 @@ static void measure_speed(const Job *job, Result *result)
   result->iteration_time_s = measured_s / job->setup->run.iterations;
   result->compute_time_s = MIN(compute_s, result->iteration_time_s);
   result->throughput_per_gpu_samples_per_s =
-    job->workload->batch_per_gpu / result->iteration_time_s;
+    workload_samples(job->workload) / result->iteration_time_s;
   result->throughput_samples_per_s =
     result->throughput_per_gpu_samples_per_s * result->n_gpus;
   result->comm_busy_share = MIN(job->timeline.busy_s / measured_s, 1);
@@ -105,9 +105,10 @@ static void measure_memory(const Job *job, Result *result)
   const double codec_B = job->compression == NULL
                            ? 0
                            : compression_state_B(job->compression) + job->timeline.buffer_B;
-  const MemoryUse use = memory_use(job->workload, &job->setup->cluster.node.gpu,
-                                   job->composition->communication_B + codec_B);
+  MemoryUse use = memory_use(job->workload, &job->setup->cluster.node.gpu,
+                             job->composition->communication_B + codec_B);
 
+  memory_shard(&use, &job->composition->shards);
   result->max_batch_per_gpu = memory_max_batch(&use);
   result->memory_used_B = memory_total_B(&use, job->workload->batch_per_gpu);
   result->memory_capacity_B = use.capacity_B;
@@ -221,6 +222,7 @@ static void job_clear(Job *job)
   g_clear_pointer(&job->synchronised, engine_signal_free);
   g_clear_pointer(&job->ready_s, g_free);
   g_clear_pointer(&job->parts_done, g_free);
+  g_clear_pointer(&job->fetch_pending, g_free);
   g_clear_pointer(&job->pending_of_layer, g_free);
   g_clear_pointer(&job->optimizer_of_layer_s, g_free);
   timeline_clear(&job->timeline);

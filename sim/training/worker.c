@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-/* Tracks of a trace. */
-#define TRACK_COMPUTE 0
-
 /* The slowest of all workers this iteration, relative to the mean of one: lognormal, so
  * that it stays positive; synchronous training waits for it. */
 static double slowest_factor(Job *job)
@@ -18,114 +15,11 @@ static double slowest_factor(Job *job)
   return exp(sigma * z - sigma * sigma / 2);
 }
 
-static void trace_layer(const Job *job, const char *pass, const LayerTime *layer,
-                        double from_s, double took_s)
-{
-  if (!job->timeline.traced || !job->timeline.measuring || !(took_s > 0))
-    return;
-  g_autofree char *name = g_strdup_printf("%s %s", pass, layer->name);
-  result_add_span(job->timeline.result, TRACK_COMPUTE, name, from_s, from_s + took_s);
-}
-
-static const LayerTime *layer_at(const Job *job, guint index)
-{
-  return &g_array_index(job->workload->layer_times, LayerTime, index);
-}
-
-/* Layers that follow one another are known without simulating each. */
-static void trace_forward(const Job *job, double from_s, double factor)
-{
-  for (guint l = 0; l < job->workload->layer_times->len; l++) {
-    const double took_s = factor * layer_at(job, l)->forward_s;
-    trace_layer(job, "forward", layer_at(job, l), from_s, took_s);
-    from_s += took_s;
-  }
-}
-
-static void trace_backward(const Job *job, double from_s, double factor)
-{
-  for (guint l = job->workload->layer_times->len; l-- > 0;) {
-    const double took_s = factor * layer_at(job, l)->backward_s;
-    trace_layer(job, "backward", layer_at(job, l), from_s, took_s);
-    from_s += took_s;
-  }
-}
-
-void job_wake_dispatcher(Job *job)
-{
-  if (!job->dispatcher_waits)
-    return;
-  job->dispatcher_waits = false;
-  engine_signal_raise(job->wake);
-}
-
-/* Gradients of the iteration that begins its backward: none has travelled. */
-static void expect_gradients(Job *job)
-{
-  const guint n = workload_n_gradients(job->workload);
-
-  job->n_pending = n;
-  for (guint i = 0; i < n; i++) {
-    job->parts_done[i] = 0;
-    job->pending_of_layer[workload_gradient(job->workload, i)->layer]++;
-  }
-}
-
-/* Report gradients to the schedule as backward, @p factor slower than usual, reaches
- * them; those of one instant together. */
-static void produce_gradients(Job *job, double backward_from_s, double factor)
-{
-  const ScheduleOps *schedule = job->composition->schedule;
-  const guint n = workload_n_gradients(job->workload);
-
-  for (guint i = 0; i < n; i++) {
-    const double ready_s =
-      backward_from_s + factor * workload_gradient(job->workload, i)->ready_s;
-    const double wait_s = ready_s - engine_now_s(job->engine);
-    if (wait_s > SCHEDULE_INSTANT_S) {
-      job_wake_dispatcher(job);
-      engine_sleep(job->engine, wait_s);
-    }
-    job->ready_s[i] = engine_now_s(job->engine);
-    job_encode_gradient(job, i);
-    schedule->ready(job_schedule_state(job), i, engine_now_s(job->engine));
-  }
-  job_wake_dispatcher(job);
-}
-
-/* Wait until @p pending, a count of gradients, is zero. */
-static void await(Job *job, const guint *pending)
-{
-  while (*pending > 0) {
-    job->worker_waits = true;
-    engine_signal_wait(job->synchronised);
-  }
-}
-
-static void sleep_until(Job *job, double time_s)
-{
-  engine_sleep(job->engine, time_s - engine_now_s(job->engine));
-}
-
 static void trace_optimizer(const Job *job, double from_s)
 {
   if (job->timeline.traced && job->timeline.measuring && job->workload->optimizer_s > 0)
     result_add_span(job->timeline.result, TRACK_COMPUTE, "optimizer", from_s,
                     engine_now_s(job->engine));
-}
-
-/* Layer by layer: each waits for its own gradients of the iteration before, takes its
- * optimizer step in proportion to its parameters, and computes. */
-static void forward_by_layer(Job *job, double factor)
-{
-  for (guint l = 0; l < job->workload->layer_times->len; l++) {
-    const double took_s =
-      factor * (job->optimizer_of_layer_s[l] + layer_at(job, l)->forward_s);
-    await(job, &job->pending_of_layer[l]);
-    const double from_s = engine_now_s(job->engine);
-    engine_sleep(job->engine, took_s);
-    trace_layer(job, "forward", layer_at(job, l), from_s, took_s);
-  }
 }
 
 /* The first iterations, which send full gradients: a codec's warm-up, as long as its share
@@ -138,36 +32,37 @@ static guint n_full_iterations(const Job *job)
   return share > 0 ? run->warmup + (guint)round(share * run->iterations) : 0;
 }
 
+/* The batches of one iteration. */
+static void take_steps(Job *job, double factor, bool exchanges)
+{
+  const Composition *composition = job->composition;
+
+  for (guint step = 0; step < job->workload->accumulation_steps; step++) {
+    const bool is_last = step + 1 == job->workload->accumulation_steps;
+    const bool travels = exchanges && (is_last || composition->every_backward);
+    job_begin_step(job, step);
+    job_forward(job, factor, exchanges && composition->crosses_iterations && step == 0);
+    job_backward(job, factor, travels);
+    if (travels && !is_last)
+      job_await(job, &job->n_pending);
+  }
+}
+
 /* One iteration; it ends when the next forward may begin. */
 static void iterate(Job *job, guint iteration, bool exchanges)
 {
-  const Workload *workload = job->workload;
-  const bool crosses = exchanges && job->composition->crosses_iterations;
-  const double factor = slowest_factor(job), from_s = engine_now_s(job->engine);
+  const double factor = slowest_factor(job);
 
-  if (crosses) {
-    forward_by_layer(job, factor);
-  } else {
-    sleep_until(job, from_s + factor * workload->forward_s);
-    trace_forward(job, from_s, factor);
-  }
-  const double backward_from_s = engine_now_s(job->engine);
-  trace_backward(job, backward_from_s, factor);
-  if (exchanges) {
-    expect_gradients(job);
-    job->backward_end_s = backward_from_s + factor * workload->backward_s;
-    job->encodes = job->compression != NULL && iteration >= n_full_iterations(job);
-    job->composition->schedule->begin(job_schedule_state(job), iteration, backward_from_s);
-    produce_gradients(job, backward_from_s, factor);
-  }
-  sleep_until(job, backward_from_s + factor * workload->backward_s);
-  if (crosses) {
-    await(job, &job->pending_of_layer[0]);
+  job->encodes =
+    exchanges && job->compression != NULL && iteration >= n_full_iterations(job);
+  take_steps(job, factor, exchanges);
+  if (exchanges && job->composition->crosses_iterations) {
+    job_await(job, &job->pending_of_layer[0]);
     return;
   }
-  await(job, &job->n_pending);
+  job_await(job, &job->n_pending);
   const double step_from_s = engine_now_s(job->engine);
-  engine_sleep(job->engine, factor * workload->optimizer_s);
+  engine_sleep(job->engine, factor * job->workload->optimizer_s);
   trace_optimizer(job, step_from_s);
 }
 
@@ -227,7 +122,7 @@ static void run_iterations(Job *job, bool exchanges)
   }
   job->measured_to_s = engine_now_s(job->engine);
   timeline_end(&job->timeline, job->measured_to_s);
-  await(job, &job->n_pending);
+  job_await(job, &job->n_pending);
 }
 
 void job_run(void *data)
@@ -240,6 +135,8 @@ void job_run(void *data)
   job->synchronised = engine_signal_new(job->engine);
   job->ready_s = g_new0(double, n + 1);
   job->parts_done = g_new0(guint, n + 1);
+  job->fetches = exchanges && job->composition->fetches != NULL;
+  job->fetch_pending = g_new0(guint, job->fetches ? job->composition->fetches->len : 1);
   job->pending_of_layer = g_new0(guint, job->workload->layer_times->len + 1);
   job->optimizer_of_layer_s = optimizer_of_layers(job->workload);
   if (exchanges) {

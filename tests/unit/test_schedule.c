@@ -413,6 +413,40 @@ static void test_buckets_close_when_they_reach_their_limit(void)
   workload_release(workload);
 }
 
+/* Registered as 3, 1, 2, 2, 6 and cut at 3 and 4: [3] [1 2 2] [6]; turned round, backward
+ * meets [6] first. */
+static void test_buckets_of_the_order_of_registration_are_turned_round(void)
+{
+  const double sizes_B[] = { 6, 2, 2, 1, 3 };
+  const double ready_s[] = { 1, 2, 3, 4, 5 };
+  const DdpBucketRule rule = { .first_bucket_B = 3, .bucket_cap_B = 4, .registered = true };
+  const double expected_B[] = { 6, 5, 3 };
+  Workload *workload = workload_of(sizes_B, 5);
+  void *state = schedule_ddp_bucket.new(&rule, workload);
+  g_auto(ScheduleRun) run =
+    schedule_run(&schedule_ddp_bucket, state, 0, 0, NULL, ready_s, 5);
+
+  CU_ASSERT_EQUAL_FATAL(run.sizes_B->len, 3);
+  for (guint i = 0; i < 3; i++)
+    CU_ASSERT_EQUAL(schedule_run_size_B(&run, i), expected_B[i]);
+  schedule_ddp_bucket.free(state);
+  workload_release(workload);
+}
+
+/* 2, 2, 2 registered and cut at 1 and 5: [2] [2 2]; the open end of the list is a bucket.
+ */
+static void test_what_is_left_of_the_registered_tensors_is_a_bucket(void)
+{
+  const double sizes_B[] = { 2, 2, 2 };
+  Workload *workload = workload_of(sizes_B, 3);
+  g_autoptr(GArray) ends = schedule_cut_buckets_registered(workload, 1, 5);
+
+  CU_ASSERT_EQUAL_FATAL(ends->len, 2);
+  CU_ASSERT_EQUAL(g_array_index(ends, guint32, 0), 2);
+  CU_ASSERT_EQUAL(g_array_index(ends, guint32, 1), 3);
+  workload_release(workload);
+}
+
 /* 10 in pieces of 4: three of 10/3, named after the tensor's place; 8 in two of 4. */
 static void test_pieces_are_equal_and_carry_the_place_of_their_tensor(void)
 {
@@ -470,6 +504,8 @@ int main(void)
   CU_ADD_TEST(suite, test_horovod_fuses_nothing_at_threshold_zero);
   CU_ADD_TEST(suite, test_horovod_knows_whether_fusion_can_occur);
   CU_ADD_TEST(suite, test_buckets_close_when_they_reach_their_limit);
+  CU_ADD_TEST(suite, test_buckets_of_the_order_of_registration_are_turned_round);
+  CU_ADD_TEST(suite, test_what_is_left_of_the_registered_tensors_is_a_bucket);
   CU_ADD_TEST(suite, test_pieces_are_equal_and_carry_the_place_of_their_tensor);
   CU_ADD_TEST(suite, test_pieces_are_the_fewest_that_are_small_enough);
   CU_basic_run_tests();

@@ -93,6 +93,7 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     "{\"name\": \"horovod\"}",
     "{\"name\": \"horovod\", \"num_nccl_streams\": 2}",
     "{\"name\": \"ddp\"}",
+    "{\"name\": \"ddp\", \"find_unused_parameters\": true, \"bucket_cap_mb\": 4}",
     "{\"name\": \"bytescheduler\"}",
     "{\"name\": \"bytescheduler\", \"partition\": 300000, \"cross_barrier\": false}",
     "{\"name\": \"mg_wfbp\"}",

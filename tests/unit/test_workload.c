@@ -283,6 +283,21 @@ static void test_a_model_without_flops_is_spread_by_parameters(void)
   CU_ASSERT(same(workload_gradient(workload, 0)->ready_s, 0.75 * workload->backward_s));
 }
 
+/* Three batches of 64 at 192 samples/s take a second, the optimizer's step included. */
+static void test_accumulated_batches_share_one_update(void)
+{
+  g_autoptr(Model) model = read_model("resnet50", 0);
+  Case c = case_of(64, PRECISION_FP32);
+  c.spec.accumulation_steps = 3;
+  c.compute.samples_per_s = 192;
+  g_autoptr(Workload) workload = build(model, &c);
+
+  CU_ASSERT(same(workload_compute_s(workload), 1));
+  CU_ASSERT(
+    same(3 * (workload->forward_s + workload->backward_s) + workload->optimizer_s, 1));
+  CU_ASSERT_EQUAL(workload_samples(workload), 192);
+}
+
 static void test_the_keys_are_sound(void)
 {
   WorkloadSpec spec = { 0 };
@@ -321,6 +336,7 @@ int main(void)
   CU_ADD_TEST(suite, test_readiness_follows_work_not_size);
   CU_ADD_TEST(suite, test_sixteen_bit_gradients_are_half_as_large);
   CU_ADD_TEST(suite, test_a_model_without_flops_is_spread_by_parameters);
+  CU_ADD_TEST(suite, test_accumulated_batches_share_one_update);
   CU_ADD_TEST(suite, test_the_keys_are_sound);
   CU_basic_run_tests();
   const unsigned failures = CU_get_number_of_failures();
