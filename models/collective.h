@@ -134,6 +134,8 @@ extern const CollOps coll_pairwise;
 extern const CollOps coll_direct;
 extern const CollOps coll_neighbour;
 extern const CollOps coll_hierarchical;
+extern const CollOps coll_node_leader;
+extern const CollOps coll_torus;
 
 const CollOps *coll_find(const char *name, GError **error);
 

@@ -138,10 +138,12 @@ static void double_tree_plan(const CollCall *call, double size_B, Plan *plan)
   Tree *trees = trees_new(call, rings, NULL);
 
   for (guint i = 0; i < n_trees; i++)
-    pipes[i] = (PlanTree){ &trees[i], i * n_chunks, n_chunks,
-                           coll_chunk_B(size_B, call->chunk_B) / n_trees };
+    pipes[i] = (PlanTree){ .tree = &trees[i],
+                           .first_chunk = i * n_chunks,
+                           .width = 1,
+                           .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n_trees };
   for (guint chunk = 0; chunk < n_chunks; chunk++)
-    tree_plan_chunk(pipes, n_trees, chunk, true, true, plan);
+    tree_plan_chunk(pipes, n_trees, chunk, true, true, NULL, plan);
   trees_free(trees, n_trees);
 }
 

@@ -8,23 +8,32 @@
  * algorithm can: P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for
  * clusters of workstations", J. Parallel Distrib. Comput. 69 (2009) 117-124.
  *
+ * A broadcast or reduction is a pipeline along the ring, see line.h.
+ *
  * Several rails: each carries a ring of its own with its part of the buffer (rings.h).
  * The critical path is that of the chunk whose 2(n-1) hops cross most nodes: 2 N of N
  * nodes if they have three ranks or more. NCCL's tuner counts 2 (N-1).
  */
-#include "models/collective/rings.h"
+#include "models/collective/line.h"
 
 static guint n_plan_rails(const CollCall *call)
 {
   return call->group->n_nodes > 1 ? call->n_rails : 1;
 }
 
-static guint ring_n_chunks(const CollCall *call, double size_B G_GNUC_UNUSED)
+static bool is_line(const CollCall *call)
 {
+  return call->kind & (COLL_BROADCAST | COLL_REDUCE);
+}
+
+static guint ring_n_chunks(const CollCall *call, double size_B)
+{
+  if (is_line(call))
+    return line_n_chunks(call, size_B);
   return call->group->n_ranks * n_plan_rails(call);
 }
 
-static void ring_plan(const CollCall *call, double size_B, Plan *plan)
+static void plan_laps(const CollCall *call, double size_B, Plan *plan)
 {
   const guint n = call->group->n_ranks, n_channels = n_plan_rails(call);
   const gsize n_all = (gsize)n * n_channels;
@@ -58,11 +67,23 @@ static void ring_plan(const CollCall *call, double size_B, Plan *plan)
   }
 }
 
+static void ring_plan(const CollCall *call, double size_B, Plan *plan)
+{
+  if (is_line(call))
+    line_plan(call, size_B, plan);
+  else
+    plan_laps(call, size_B, plan);
+}
+
 static void ring_phases(const CollCall *call, const Topology *topology, GArray *phases)
 {
   const guint n = call->group->n_ranks;
   if (n == 1)
     return;
+  if (is_line(call)) {
+    line_phases(call, topology, phases);
+    return;
+  }
 
   g_autoptr(Rings) rings = rings_new(call, n_plan_rails(call), topology);
   g_autofree guint *ranks = g_new(guint, n);
@@ -100,6 +121,8 @@ static double ring_ideal_s(const CollCall *call, double size_B, const CollCost *
   const guint n = call->group->n_ranks;
   if (n == 1)
     return 0;
+  if (is_line(call))
+    return line_ideal_s(call, size_B, cost);
 
   const guint n_net = n_net_hops(call);
   const guint n_local = rings_n_laps(call->kind) * (n - 1) - n_net;
@@ -120,7 +143,8 @@ const CollOps coll_ring = {
     .summary = "one chunk per rank around one ring of all ranks; bandwidth-optimal",
     .source = "Patarasuk & Yuan 2009",
   },
-  .kinds = COLL_ALL_REDUCE | COLL_REDUCE_SCATTER | COLL_ALL_GATHER,
+  .kinds = COLL_ALL_REDUCE | COLL_REDUCE_SCATTER | COLL_ALL_GATHER | COLL_BROADCAST |
+           COLL_REDUCE,
   .exact = true,
   .plan = ring_plan,
   .n_chunks = ring_n_chunks,

@@ -8,6 +8,8 @@ const ModuleInfo *const coll_table[] = {
   &coll_recursive_doubling.info,
   &coll_halving_doubling.info,
   &coll_hierarchical.info,
+  &coll_node_leader.info,
+  &coll_torus.info,
   &coll_push_pull.info,
   &coll_pairwise.info,
   &coll_direct.info,

@@ -8,13 +8,14 @@ void tree_init(Tree *tree, guint n, guint *parent)
   g_autofree guint *children = g_new(guint, n);
   guint n_placed = 0;
 
-  *tree = (Tree){ n, parent, g_new(guint, n) };
+  *tree = (Tree){ .n = n, .parent = parent, .order = g_new(guint, n) };
   for (guint rank = 0; rank < n; rank++) {
     if (parent[rank] == TREE_ROOT)
       tree->order[n_placed++] = rank;
     else
       first_child[parent[rank] + 1]++;
   }
+  tree->n_roots = n_placed;
   for (guint rank = 0; rank < n; rank++)
     first_child[rank + 1] += first_child[rank];
   g_autofree guint *fill = g_memdup2(first_child, n * sizeof(guint));
@@ -38,74 +39,86 @@ static PlanStep chunk_step(const PlanTree *pipe, guint index, guint src, guint d
 {
   return (PlanStep){ .src = src,
                      .dst = dst,
-                     .first_chunk = pipe->first_chunk + index,
-                     .n_chunks = 1,
+                     .first_chunk = pipe->first_chunk + index * pipe->width,
+                     .n_chunks = pipe->width,
                      .after = PLAN_START,
-                     .size_B = pipe->chunk_B };
+                     .size_B = pipe->width * pipe->chunk_B };
 }
 
 /* @p sent: per rank, the message up that it sent. A parent waits for all its children,
  * which stand next to one another in the order. */
-static void plan_up(const PlanTree *pipe, guint index, guint *sent, Plan *plan)
+static void plan_up(const PlanTree *pipe, guint index, guint *sent, guint *arrived,
+                    Plan *plan)
 {
   const Tree *tree = pipe->tree;
   guint end = tree->n; /* children of ranks before order[i] end before it */
 
   for (guint i = tree->n; i-- > 0;) {
-    const guint rank = tree->order[i];
+    const guint rank = tree->order[i], parent = tree->parent[rank];
     guint first = end;
     while (first > i + 1 && tree->parent[tree->order[first - 1]] == rank)
       first--;
-    if (tree->parent[rank] != TREE_ROOT) {
-      PlanStep step = chunk_step(pipe, index, rank, tree->parent[rank]);
+    if (parent != TREE_ROOT) {
+      PlanStep step = chunk_step(pipe, index, rank, parent);
       step.reduce = true;
       sent[rank] = plan_add(plan, step);
       for (guint c = first; c < end; c++)
         plan_also_after(plan, sent[tree->order[c]]);
+      if (arrived != NULL && tree->parent[parent] == TREE_ROOT)
+        arrived[parent] = sent[rank];
     }
     end = first;
   }
 }
 
-/* @p arrived: per rank, the message down. The root sends once all its children have. */
-static void plan_down(const PlanTree *pipe, guint index, const guint *sent, guint *arrived,
-                      Plan *plan)
+/* The step added last is a root's: it waits for its children, or for what it is told. */
+static void wait_as_root(const PlanTree *pipe, guint root, const guint *sent, Plan *plan)
 {
   const Tree *tree = pipe->tree;
-  const guint root = tree->order[0];
-  const bool had_up = sent != NULL;
 
-  for (guint i = 1; i < tree->n; i++) {
-    const guint rank = tree->order[i], parent = tree->parent[rank];
-    PlanStep step = chunk_step(pipe, index, parent, rank);
-    if (parent != root)
-      step.after = arrived[parent];
-    arrived[rank] = plan_add(plan, step);
-    for (guint c = 1; had_up && parent == root && c < tree->n; c++) {
-      if (tree->parent[tree->order[c]] != root)
-        break;
+  if (pipe->root_after != NULL) {
+    plan_also_after(plan, pipe->root_after[root]);
+    return;
+  }
+  for (guint c = tree->n_roots; sent != NULL && c < tree->n; c++)
+    if (tree->parent[tree->order[c]] == root)
       plan_also_after(plan, sent[tree->order[c]]);
-    }
+}
+
+/* @p sent: NULL if nothing went up. */
+static void plan_down(const PlanTree *pipe, guint index, const guint *sent, Plan *plan)
+{
+  const Tree *tree = pipe->tree;
+  g_autofree guint *came = g_new(guint, tree->n); /* to each rank: the message down */
+
+  for (guint i = tree->n_roots; i < tree->n; i++) {
+    const guint rank = tree->order[i], parent = tree->parent[rank];
+    const bool from_root = tree->parent[parent] == TREE_ROOT;
+    PlanStep step = chunk_step(pipe, index, parent, rank);
+    if (!from_root)
+      step.after = came[parent];
+    came[rank] = plan_add(plan, step);
+    if (from_root)
+      wait_as_root(pipe, parent, sent, plan);
   }
 }
 
 void tree_plan_chunk(const PlanTree *trees, guint n_trees, guint index, bool up, bool down,
-                     Plan *plan)
+                     guint *arrived, Plan *plan)
 {
   for (guint t = 0; t < n_trees; t++) {
     g_autofree guint *sent = g_new(guint, trees[t].tree->n);
-    g_autofree guint *arrived = g_new(guint, trees[t].tree->n);
     if (up)
-      plan_up(&trees[t], index, sent, plan);
+      plan_up(&trees[t], index, sent, arrived, plan);
     if (down)
-      plan_down(&trees[t], index, up ? sent : NULL, arrived, plan);
+      plan_down(&trees[t], index, up ? sent : NULL, plan);
   }
 }
 
 void tree_add_flows(const Tree *tree, bool up, guint rail, double share, Draft *draft,
                     Chain *hops)
 {
-  for (guint i = 1; i < tree->n; i++) {
+  for (guint i = tree->n_roots; i < tree->n; i++) {
     const guint rank = tree->order[i], parent = tree->parent[rank];
     hops[i] = up ? draft_add_flow(draft, rank, parent, rail, share)
                  : draft_add_flow(draft, parent, rank, rail, share);
@@ -118,11 +131,11 @@ TreePath tree_longest_path(const Tree *tree, const Draft *draft, guint first_flo
   g_autofree TreePath *paths = g_new0(TreePath, tree->n);
   TreePath longest = { 0 };
 
-  for (guint i = 1; i < tree->n; i++) {
+  for (guint i = tree->n_roots; i < tree->n; i++) {
     TreePath *path = &paths[tree->order[i]];
     *path = paths[tree->parent[tree->order[i]]];
     path->chain = chain_join(path->chain, hops[i]);
-    path->fill_s_per_B += draft_flow_s_per_B(draft, loads, first_flow + i - 1);
+    path->fill_s_per_B += draft_flow_s_per_B(draft, loads, first_flow + i - tree->n_roots);
     if (chain_is_longer(path->chain, longest.chain))
       longest.chain = path->chain;
     longest.fill_s_per_B = MAX(longest.fill_s_per_B, path->fill_s_per_B);

@@ -6,29 +6,37 @@
 
 #include "models/collective/draft.h"
 
-#define TREE_ROOT G_MAXUINT /**< parent of the root */
+#define TREE_ROOT G_MAXUINT /**< parent of a root */
 
+/** One tree over all ranks, or several that share them out. */
 typedef struct {
-  guint n;
+  guint n, n_roots;
   guint *parent; /**< of each rank */
-  guint *order;  /**< all ranks, parents before children; the root first */
+  guint *order;  /**< all ranks, parents before children; the roots first */
 } Tree;
 
 /** @param parent  of each rank; taken. Clear with tree_clear(). */
 void tree_init(Tree *tree, guint n, guint *parent);
 void tree_clear(Tree *tree);
 
-/** A pipeline of chunks through one tree, as part of a plan. */
+/** A pipeline through one tree, as part of a plan. */
 typedef struct {
   const Tree *tree;
-  guint first_chunk, n_chunks;
-  double chunk_B;
+  guint first_chunk;
+  guint width;    /**< chunks that travel together */
+  double chunk_B; /**< of each [B] */
+  /** Per rank: what a root waits for before it sends anything down; NULL: for its
+   * children's part of the same chunks, if they sent one up. */
+  const guint *root_after;
 } PlanTree;
 
-/** Append the messages of chunk @p index of every one of @p trees: sums up to the root if
- *  @p up, results down from it if @p down. */
+/**
+ * Append the messages of one step of the pipeline, number @p index, through every one of
+ * @p trees: sums up to the roots if @p up, results down from them if @p down.
+ * @param arrived  per rank, set to the message that brought a root its last sum; or NULL
+ */
 void tree_plan_chunk(const PlanTree *trees, guint n_trees, guint index, bool up, bool down,
-                     Plan *plan);
+                     guint *arrived, Plan *plan);
 
 /** The longest way between a leaf and the root. */
 typedef struct {

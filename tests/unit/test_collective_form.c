@@ -23,7 +23,7 @@ static const LinkCost *same_for_all(guint src G_GNUC_UNUSED, guint dst G_GNUC_UN
 
 static bool all_ranks_share_nics_alike(const CollOps *ops, const CollCall *call)
 {
-  return ops == &coll_hierarchical ||
+  return ops == &coll_hierarchical || ops == &coll_torus ||
          (ops == &coll_ring &&
           (call->kind & (COLL_ALL_REDUCE | COLL_REDUCE_SCATTER | COLL_ALL_GATHER)));
 }
@@ -47,11 +47,6 @@ static void law_ideal(const CollOps *ops, const CollCall *call)
     return;
   CU_ASSERT_TRUE(path_s <= ideal_s * (1 + (ops->exact ? rounding : pipe_above)));
   CU_ASSERT_TRUE(path_s >= ideal_s * (1 - (ops->exact ? rounding : pipe_below)));
-  if (!(path_s <= ideal_s * (1 + (ops->exact ? rounding : pipe_above))) ||
-      !(path_s >= ideal_s * (1 - (ops->exact ? rounding : pipe_below))))
-    g_print("ideal %s %s: %u nodes, %u ranks, %u rails: %g\n", ops->info.name,
-            coll_kind_name(call->kind), call->group->n_nodes, call->group->n_ranks,
-            call->n_rails, path_s / ideal_s);
 }
 
 static void test_critical_path_meets_the_closed_form_on_identical_links(void)
@@ -87,11 +82,6 @@ static void compare_hops(const CollOps *ops, const CollCall *call, double slack)
 
   CU_ASSERT_TRUE(path_s <= ideal_s * (1 + rounding));
   CU_ASSERT_TRUE(path_s >= ideal_s * (1 - slack - rounding));
-  if (!(path_s <= ideal_s * (1 + rounding)) ||
-      !(path_s >= ideal_s * (1 - slack - rounding)))
-    g_print("hops %s %s: %u nodes, %u ranks, %u rails: %g\n", ops->info.name,
-            coll_kind_name(call->kind), call->group->n_nodes, call->group->n_ranks,
-            call->n_rails, path_s / ideal_s);
 }
 
 /* Rounds of messages inside nodes and between them: each counts as the slower, but no chain
@@ -118,6 +108,16 @@ static void test_critical_path_has_the_hops_of_the_closed_form(void)
   hold_all_uneven(law_uneven_hops, 1, 0);
 }
 
+/* The closed form lets a chunk of every channel meet at every port on the way; where a ring
+ * enters a node by another rank in every channel, one of them is at the NIC instead. */
+static double slack_of_phases(const CollOps *ops, const CollCall *call)
+{
+  static const double entrance_slack = 0.1;
+  const bool is_line =
+    ops == &coll_ring && (call->kind & (COLL_BROADCAST | COLL_REDUCE)) != 0;
+  return is_line && call->n_rails > 1 ? entrance_slack : 0;
+}
+
 static void law_phases_ideal(const CollOps *ops, const CollCall *call)
 {
   static const double size_B = 1 << 24;
@@ -128,12 +128,10 @@ static void law_phases_ideal(const CollOps *ops, const CollCall *call)
   with_latency.net.alpha_s += switch_s;
   const double ideal_s = ops->ideal_s(call, size_B, &with_latency);
 
-  CU_ASSERT_DOUBLE_EQUAL(phases_s(phases, call, size_B, &cost), ideal_s,
-                         rounding * ideal_s);
-  if (fabs(phases_s(phases, call, size_B, &cost) / ideal_s - 1) > rounding)
-    g_print("%s %s: %u nodes, %u ranks, %u rails %g\n", ops->info.name,
-            coll_kind_name(call->kind), call->group->n_nodes, call->group->n_ranks,
-            call->n_rails, phases_s(phases, call, size_B, &cost) / ideal_s);
+  const double time_s = phases_s(phases, call, size_B, &cost);
+
+  CU_ASSERT_TRUE(time_s <= ideal_s * (1 + rounding));
+  CU_ASSERT_TRUE(time_s >= ideal_s * (1 - rounding - slack_of_phases(ops, call)));
 }
 
 static void test_phases_add_up_to_the_closed_form_on_an_idle_star(void)
@@ -322,10 +320,6 @@ static void law_flows(const CollOps *ops, const CollCall *call)
   for (guint i = 0; i < n * n; i++)
     ok = ok && fabs(traffic[i]) < rounding;
   CU_ASSERT_TRUE(ok);
-  if (!ok)
-    g_print("%s %s: %u nodes, %u ranks, %u rails\n", ops->info.name,
-            coll_kind_name(call->kind), call->group->n_nodes, call->group->n_ranks,
-            call->n_rails);
 }
 
 static void test_flows_carry_the_bytes_of_the_plan_between_the_same_ranks(void)
