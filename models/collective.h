@@ -139,6 +139,9 @@ extern const CollOps coll_torus;
 
 const CollOps *coll_find(const char *name, GError **error);
 
+/** What runs where nobody has said what: the first row of the table that can do @p kind. */
+const CollOps *coll_default(CollKind kind);
+
 /** New array of CollPhase whose sets are freed with it. Transfer: caller unrefs. */
 GArray *coll_phases_new(void);
 

@@ -21,3 +21,13 @@ const CollOps *coll_find(const char *name, GError **error)
 {
   return (const CollOps *)registry_find("collective", coll_table, name, error);
 }
+
+const CollOps *coll_default(CollKind kind)
+{
+  for (guint i = 0; coll_table[i] != NULL; i++) {
+    const CollOps *ops = (const CollOps *)coll_table[i];
+    if (ops->kinds & kind)
+      return ops;
+  }
+  g_return_val_if_reached(NULL);
+}

@@ -71,10 +71,16 @@ static const ParamSpec nccl_params[] = {
 };
 // clang-format on
 
-static void nccl_candidates(const void *data G_GNUC_UNUSED,
-                            const LibraryCall *call G_GNUC_UNUSED, GPtrArray *collectives)
+/* All-to-all is a group of sends and receives. */
+static const CollOps *algorithm(CollKind kind)
 {
-  g_ptr_array_add(collectives, (gpointer)&coll_ring);
+  return kind == COLL_ALL_TO_ALL ? &coll_direct : coll_default(kind);
+}
+
+static void nccl_candidates(const void *data G_GNUC_UNUSED, const LibraryCall *call,
+                            GPtrArray *collectives)
+{
+  g_ptr_array_add(collectives, (gpointer)algorithm(call->kind));
 }
 
 /* LL128 needs stores of 128 B that arrive whole: over NVLink, and between nodes with NICs
@@ -98,7 +104,7 @@ static LibraryChoice choice_of(const NcclParams *params, const LibraryCall *call
     call->n_nodes > 1 ? model->overhead_times * params->net_overhead_s : 0;
 
   return (LibraryChoice){
-    .collective = &coll_ring,
+    .collective = algorithm(call->kind),
     .protocol = proto_names[proto],
     .launch_s = model->base_s,
     .terms = { .alpha_local_s = MAX(hop_s, overhead_s),

@@ -3,7 +3,7 @@
  * @brief The scenario says which collective runs up to which size, and what a hop costs.
  *
  * The first rule whose limit the message does not exceed, and whose collective can do what
- * is asked, decides; where none can, the flat ring runs, which can do everything.
+ * is asked, decides; where none can, coll_default() does.
  */
 #include "models/library.h"
 
@@ -93,7 +93,7 @@ static void rules_candidates(const void *data, const LibraryCall *call,
                              GPtrArray *collectives)
 {
   const RulesParams *params = data;
-  g_ptr_array_add(collectives, (gpointer)&coll_ring);
+  g_ptr_array_add(collectives, (gpointer)coll_default(call->kind));
 
   for (guint i = 0; i < params->rules->len; i++) {
     const CollOps *ops = coll_find(rule(params, i)->use, NULL);
@@ -114,7 +114,7 @@ static LibraryChoice rules_choose(const void *data, const LibraryCall *call, dou
       chosen = ops;
   }
   return (LibraryChoice){
-    .collective = chosen == NULL ? &coll_ring : chosen,
+    .collective = chosen == NULL ? coll_default(call->kind) : chosen,
     .protocol = "",
     .launch_s = params->launch_s,
     .terms = { .alpha_local_s = params->local_latency_s,

@@ -207,6 +207,25 @@ static void test_powersgd_takes_two_rounds(void)
                          1, TOL_DIFFERENCE);
 }
 
+/* All-to-all of the signs, the sum of a part, all-gather of its signs: n - 1 messages of
+ * S / n each time. Five passes to encode all, five for the part whose n signs were written
+ * out and read, and one to decode. */
+static void test_onebit_adam_scatters_and_gathers(void)
+{
+  const char *adam =
+    "{\"codec\": \"onebit_adam\", \"warmup_share\": 0, \"kernel_launch\": \"10 us\"}";
+  const double Bps = rate_Bps(), pass_s = 4 * N_VALUES / MEMORY_BPS;
+
+  for (guint n = 2; n <= 16; n *= 2) {
+    const double sent_B = N_VALUES / 8 + 4 * n, read_s = sent_B / MEMORY_BPS;
+    const double rounds_s = 2 * (n - 1) * (ALPHA_S + sent_B / n / Bps);
+    const double work_s = 5 * LAUNCH_S + 5 * pass_s + 7 * LAUNCH_S +
+                          (5.0 / n + 2) * pass_s + read_s + LAUNCH_S + pass_s + read_s;
+    CU_ASSERT_DOUBLE_EQUAL(exposed_s(n, WAIT_FREE, adam) / (work_s + rounds_s), 1,
+                           TOL_DIFFERENCE);
+  }
+}
+
 /* Half of the iterations send full gradients: the mean of both. */
 static void test_a_warm_up_sends_full_gradients(void)
 {
@@ -349,6 +368,7 @@ int main(void)
   CU_ADD_TEST(suite, test_a_cast_halves_the_bytes_on_every_link);
   CU_ADD_TEST(suite, test_gathered_messages_grow_with_the_workers);
   CU_ADD_TEST(suite, test_powersgd_takes_two_rounds);
+  CU_ADD_TEST(suite, test_onebit_adam_scatters_and_gathers);
   CU_ADD_TEST(suite, test_a_warm_up_sends_full_gradients);
   CU_ADD_TEST(suite, test_without_a_codec_nothing_changes);
   CU_ADD_TEST(suite, test_folded_equals_explicit_with_every_codec);
