@@ -122,7 +122,8 @@ static double inside_s(const CollCall *call, double size_B, const CollCost *cost
   for (guint node = 0; node < grid.n_rows; node++) {
     const guint g = group_n_local(call->group, node);
     const double block_B = size_B / grid.n_blocks;
-    const double most_B = (grid.n_blocks + g - 1) / g * block_B;
+    const guint most_blocks = (grid.n_blocks + g - 1) / g;
+    const double most_B = most_blocks * block_B;
     longest_s =
       MAX(longest_s, (g - 1) * (cost->local.alpha_s + most_B / cost->local.bandwidth_Bps));
   }
