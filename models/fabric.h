@@ -41,6 +41,12 @@ void node_graph_set_host_way(NodeGraph *graph, HostWay way, guint index,
 /** The GPU that stands nearest to a NIC. */
 void node_graph_set_nic_gpu(NodeGraph *graph, guint nic, guint gpu);
 
+/** Let NICs reach host memory only, of which one socket lets @p host_memory_Bps pass
+ * between GPUs and NICs. Before anything is drawn. */
+void node_graph_stage(NodeGraph *graph, double host_memory_Bps);
+/** That rate; 0 if NICs read and write GPU memory [B/s]. */
+double node_graph_host_memory_Bps(const NodeGraph *graph);
+
 /** Add an order in which a ring may visit the GPUs (n_gpus local numbers, copied). */
 void node_graph_add_ring_order(NodeGraph *graph, const guint *order);
 

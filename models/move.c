@@ -1,7 +1,5 @@
 #include "models/move.h"
 
-#include "sim/base/rng.h"
-
 #include <math.h>
 
 const char *const move_names[] = {
@@ -65,38 +63,23 @@ static CollPhase staging(const Topology *topology, bool to_host, FlowSet *set)
   return (CollPhase){ .set = set };
 }
 
-/* What @p node exchanges with the server over one rail; what a node keeps for itself is
- * summed all the same. */
-static void route_to_server(const Topology *topology, bool push, guint node, guint server,
-                            guint rail, GArray *links)
-{
-  const guint src = push ? node : server, dst = push ? server : node;
-  guint32 sum_link;
-
-  topology_route_hosts(topology, src, dst, rail, rng_hash(src, dst, rail), links);
-  if (push && topology_sum_link(topology, server, &sum_link))
-    g_array_append_val(links, sum_link);
-}
-
 static CollPhase exchange_with(const Topology *topology, bool push, guint server,
                                FlowSet *set)
 {
-  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   const guint n_rails = MAX(topology_nics_per_node(topology), 1);
   CollPhase phase = { .set = set };
 
   for (guint node = 0; node < topology_n_nodes(topology); node++)
     for (guint rail = 0; rail < n_rails; rail++) {
-      g_array_set_size(links, 0);
-      route_to_server(topology, push, node, server, rail, links);
-      const guint32 *route = (const guint32 *)(const void *)links->data;
-      if (links->len == 0)
-        continue;
-      flow_set_add(set, 1.0 / n_rails, topology_flow_cap_Bps(topology), route, links->len);
+      const double share = 1.0 / n_rails;
+      const double latency_s =
+        push ? topology_add_push(topology, node, server, rail, share, set)
+             : topology_add_host_flow(topology, server, node, rail, share, set);
       phase.n_net_hops = node == server ? phase.n_net_hops : 1;
-      phase.path_latency_s =
-        MAX(phase.path_latency_s, topology_latency_s(topology, route, links->len));
+      phase.path_latency_s = MAX(phase.path_latency_s, latency_s);
     }
+  transport_limit_incast(&topology_transport(topology)->incast, topology_links(topology),
+                         set);
   return phase;
 }
 

@@ -8,6 +8,10 @@
 
 #include "models/setup.h"
 
+/** What bounds a message where no link does. */
+#define RESULT_BOUND_LATENCY "latency"
+#define RESULT_BOUND_CONNECTION "connection"
+
 typedef struct {
   guint tier;
   guint n_links;
@@ -66,7 +70,7 @@ typedef struct {
   double floor_s;             /**< least time any all-reduce of the gradients takes */
   char *algorithm;  /**< collective and protocol of the largest unit: "ring/simple" */
   char *bottleneck; /**< tier whose busiest link bounds the largest unit, or
-                         "latency" */
+                         one of RESULT_BOUND_... */
 
   GArray *links;     /**< of LinkUse, tiers in use */
   GArray *stages;    /**< of StageUse, in pipeline order */

@@ -2,7 +2,6 @@
 
 #include "models/network.h"
 #include "models/topology/node_graph.h"
-#include "models/transport.h"
 
 #include <math.h>
 
@@ -30,8 +29,7 @@ struct Topology {
   guint32 first_sum; /* of each machine, behind all others; 0: none */
   const NetworkOps *network;
   void *network_state;
-  double flow_cap_Bps;
-  double message_latency_s;
+  TransportEffect transport;
 };
 
 static bool fits(const ClusterSpec *cluster, GError **error)
@@ -67,6 +65,8 @@ static bool draw_nodes(Topology *topology, const ClusterSpec *cluster, GError **
   const NodeSpec *node = &cluster->node;
 
   topology->node = node_graph_new(node->n_gpus, node->n_nics);
+  if (!topology->transport.gpu_direct)
+    node_graph_stage(topology->node, topology->transport.host_memory_Bps);
   if (!node->fabric->build(node->fabric_params, node, topology->node, error))
     return false;
   g_return_val_if_fail(node_graph_is_complete(topology->node), false);
@@ -89,13 +89,12 @@ static bool draw_nodes(Topology *topology, const ClusterSpec *cluster, GError **
 
 static bool draw_network(Topology *topology, const ClusterSpec *cluster, GError **error)
 {
-  const TransportEffect effect =
-    cluster->transport->apply(cluster->transport_params, cluster->node.nic_rate_Bps);
+  const TransportEffect *effect = &topology->transport;
   const NetworkPorts ports = {
     .n_nodes = topology->n_machines,
     .nics_per_node = cluster->node.n_nics,
-    .nic_Bps = cluster->node.nic_rate_Bps * effect.goodput,
-    .goodput = effect.goodput,
+    .nic_Bps = cluster->node.nic_rate_Bps * effect->goodput,
+    .goodput = effect->goodput,
   };
   const Link cable = {
     .tier = TIER_NIC,
@@ -105,11 +104,11 @@ static bool draw_network(Topology *topology, const ClusterSpec *cluster, GError 
 
   for (guint i = 0; i < 2 * ports.n_nodes * ports.nics_per_node; i++)
     g_array_append_val(topology->links, cable);
-  topology->flow_cap_Bps = effect.flow_cap_Bps;
-  topology->message_latency_s = effect.message_latency_s;
   topology->network = cluster->network;
   topology->network_state =
     cluster->network->build(cluster->network_params, &ports, topology->links, error);
+  for (guint i = topology->first_cable; i < topology->links->len; i++)
+    g_array_index(topology->links, Link, i).latency_s += effect->link_latency_s;
   return topology->network_state != NULL;
 }
 
@@ -124,6 +123,17 @@ static void draw_servers(Topology *topology, double sum_Bps)
     g_array_append_val(topology->links, link);
 }
 
+static TransportEffect effect_on(const ClusterSpec *cluster)
+{
+  if (cluster->n_nodes + cluster->n_servers == 1)
+    return transport_none();
+  const TransportLink link = {
+    .nic_rate_Bps = cluster->node.nic_rate_Bps,
+    .network_latency_s = 2 * cluster->network->port_latency_s(cluster->network_params),
+  };
+  return cluster->transport->apply(cluster->transport_params, &link);
+}
+
 Topology *topology_new(const ClusterSpec *cluster, GError **error)
 {
   if (!fits(cluster, error))
@@ -132,7 +142,7 @@ Topology *topology_new(const ClusterSpec *cluster, GError **error)
   g_autoptr(Topology) topology = g_new0(Topology, 1);
   topology->n_nodes = cluster->n_nodes;
   topology->n_machines = cluster->n_nodes + cluster->n_servers;
-  topology->flow_cap_Bps = INFINITY;
+  topology->transport = effect_on(cluster);
   if (!draw_nodes(topology, cluster, error))
     return NULL;
   if (topology->n_machines > 1 && !draw_network(topology, cluster, error))
@@ -298,14 +308,19 @@ guint topology_nic_gpu(const Topology *topology, guint nic)
   return node_graph_nic_gpu(topology->node, nic);
 }
 
+const TransportEffect *topology_transport(const Topology *topology)
+{
+  return &topology->transport;
+}
+
 double topology_flow_cap_Bps(const Topology *topology)
 {
-  return topology->flow_cap_Bps;
+  return topology->transport.flow_cap_Bps;
 }
 
 double topology_message_latency_s(const Topology *topology)
 {
-  return topology->message_latency_s;
+  return topology->transport.message_latency_s;
 }
 
 /* Of the ports of one GPU, which are the links that its routes begin with. */

@@ -10,6 +10,7 @@
 
 #include "models/cluster.h"
 #include "models/flow.h"
+#include "models/transport.h"
 
 typedef enum {
   TIER_NVLINK,      /**< GPU port into NVLink or NVSwitch */
@@ -61,6 +62,22 @@ void topology_set_capacity(Topology *topology, guint link, double capacity_Bps);
 void topology_route(const Topology *topology, guint src, guint dst, guint rail,
                     guint64 hash, GArray *links);
 
+/**
+ * Append what GPU @p src sends to GPU @p dst to @p set: as one flow, or as one per path if
+ * the transport has several connections and the network gives them different paths.
+ * @return the latency of its links [s]
+ */
+double topology_add_flow(const Topology *topology, guint src, guint dst, guint rail,
+                         double share, FlowSet *set);
+
+/** The same from the host memory of machine @p src to that of @p dst; nothing if equal. */
+double topology_add_host_flow(const Topology *topology, guint src, guint dst, guint rail,
+                              double share, FlowSet *set);
+
+/** The same to a machine that sums what arrives, itself included. */
+double topology_add_push(const Topology *topology, guint src, guint dst, guint rail,
+                         double share, FlowSet *set);
+
 /** Machines: the nodes, and behind them servers without GPUs. */
 guint topology_n_machines(const Topology *topology);
 
@@ -92,7 +109,10 @@ const guint *topology_ring_order(const Topology *topology, guint index);
 /** Local number of the GPU nearest to NIC @p nic of a node. */
 guint topology_nic_gpu(const Topology *topology, guint nic);
 
-/** Limit of one connection between nodes; INFINITY if none [B/s]. */
+/** What the transport makes of the NICs; on one node nothing. Borrowed. */
+const TransportEffect *topology_transport(const Topology *topology);
+
+/** Limit of a flow between nodes; INFINITY if none [B/s]. */
 double topology_flow_cap_Bps(const Topology *topology);
 
 /** What the transport adds to every inter-node message, and no link contains [s]. */

@@ -1,9 +1,5 @@
 #include "models/collective/draft.h"
 
-#include "sim/base/rng.h"
-
-#include <math.h>
-
 struct Draft {
   const CollCall *call;
   const Topology *topology;
@@ -51,19 +47,13 @@ Chain draft_add_flow(Draft *draft, guint src, guint dst, guint rail, double shar
   const Group *group = draft->call->group;
   const guint src_gpu = group->gpus[src], dst_gpu = group->gpus[dst];
   const bool is_local = group_is_local(group, src, dst);
-  const double cap_Bps = is_local ? INFINITY : topology_flow_cap_Bps(draft->topology);
-  GArray *links = draft->set->links;
-  const guint first = links->len;
 
-  topology_route(draft->topology, src_gpu, dst_gpu, rail, rng_hash(src_gpu, dst_gpu, rail),
-                 links);
-  flow_set_add_laid(draft->set, share, cap_Bps, first);
   draft->sent[src] += share;
   return (Chain){
     .n_local_hops = is_local,
     .n_net_hops = !is_local,
-    .latency_s = topology_latency_s(draft->topology, &g_array_index(links, guint32, first),
-                                    links->len - first),
+    .latency_s =
+      topology_add_flow(draft->topology, src_gpu, dst_gpu, rail, share, draft->set),
   };
 }
 
@@ -116,6 +106,9 @@ double draft_flow_s_per_B(const Draft *draft, const double *loads, guint index)
 void draft_finish(Draft *draft, const char *name, Chain chain, double way_s_per_B,
                   GArray *phases)
 {
+  transport_limit_incast(&topology_transport(draft->topology)->incast,
+                         topology_links(draft->topology), draft->set);
+
   CollPhase phase = {
     .name = name,
     .n_local_hops = chain.n_local_hops,

@@ -13,6 +13,7 @@ struct PcieTree {
   guint n_gpus, n_nics, n_switches;
   Port *gpus, *switches, *nics;
   guint32 *sockets; /* [from * params.sockets + to] */
+  guint32 *memory;  /* of each socket, between GPUs and NICs; NULL if they do without */
 };
 
 static guint switch_of_gpu(const PcieTree *tree, guint gpu)
@@ -60,6 +61,16 @@ static void draw_sockets(PcieTree *tree, NodeGraph *graph)
         node_graph_add_link(graph, TIER_HOST, tree->params.socket_rate_Bps, 0);
 }
 
+static void draw_memory(PcieTree *tree, NodeGraph *graph)
+{
+  const guint n_used = socket_of_switch(tree, tree->n_switches - 1) + 1;
+
+  tree->memory = g_new0(guint32, n_used);
+  for (guint socket = 0; socket < n_used; socket++)
+    tree->memory[socket] =
+      node_graph_add_link(graph, TIER_HOST, node_graph_host_memory_Bps(graph), 0);
+}
+
 /* NICs of one switch stand at its GPUs in turn. */
 static void place_nics(const PcieTree *tree, NodeGraph *graph)
 {
@@ -79,6 +90,7 @@ PcieTree *pcie_tree_new(const PcieParams *params, NodeGraph *graph, bool through
 {
   PcieTree *tree = g_new0(PcieTree, 1);
   const double rate_Bps = params->pcie_rate_Bps;
+  const bool staged = node_graph_host_memory_Bps(graph) > 0 && node_graph_n_nics(graph) > 0;
 
   tree->params = *params;
   tree->n_gpus = node_graph_n_gpus(graph);
@@ -86,9 +98,11 @@ PcieTree *pcie_tree_new(const PcieParams *params, NodeGraph *graph, bool through
   tree->n_switches = (tree->n_gpus - 1) / params->gpus_per_switch + 1;
   tree->gpus = draw_ports(graph, tree->n_gpus, rate_Bps);
   tree->nics = draw_ports(graph, tree->n_nics, rate_Bps);
-  if (tree->n_switches > 1 || through_host)
+  if (tree->n_switches > 1 || through_host || (staged && params->gpus_per_switch > 1))
     tree->switches = draw_ports(graph, tree->n_switches, rate_Bps);
   draw_sockets(tree, graph);
+  if (staged)
+    draw_memory(tree, graph);
   place_nics(tree, graph);
   return tree;
 }
@@ -101,6 +115,7 @@ void pcie_tree_free(PcieTree *tree)
   g_free(tree->switches);
   g_free(tree->nics);
   g_free(tree->sockets);
+  g_free(tree->memory);
   g_free(tree);
 }
 
@@ -139,6 +154,13 @@ void pcie_tree_route_through_host(const PcieTree *tree, guint src_gpu, guint dst
   g_array_append_val(path, tree->gpus[dst_gpu].down);
 }
 
+/* Is there a switch that GPUs and NICs share on their way to the host? A root port with one
+ * GPU is none: the NIC has a root port of its own then. */
+static bool shares_switch(const PcieTree *tree)
+{
+  return tree->switches != NULL && tree->params.gpus_per_switch > 1;
+}
+
 static void set_host_way(const PcieTree *tree, NodeGraph *graph, HostWay way, guint index,
                          const Port *port, guint switch_index)
 {
@@ -146,10 +168,10 @@ static void set_host_way(const PcieTree *tree, NodeGraph *graph, HostWay way, gu
   guint32 links[2];
   guint n = 0;
 
-  if (!into_host && tree->switches != NULL)
+  if (!into_host && shares_switch(tree))
     links[n++] = tree->switches[switch_index].down;
   links[n++] = into_host ? port->up : port->down;
-  if (into_host && tree->switches != NULL)
+  if (into_host && shares_switch(tree))
     links[n++] = tree->switches[switch_index].up;
   node_graph_set_host_way(graph, way, index, links, n);
 }
@@ -195,27 +217,75 @@ static void append_route(GArray *path, NodeRoute route)
     g_array_append_vals(path, route.links, route.n_links);
 }
 
+/* Up into the memory of the GPU's socket and down again, past the ports they share. */
+static void append_staged_out(const PcieTree *tree, guint gpu, guint nic, GArray *path)
+{
+  const guint near = switch_of_gpu(tree, gpu), far = switch_of_nic(tree, nic);
+
+  g_array_append_val(path, tree->gpus[gpu].up);
+  if (shares_switch(tree))
+    g_array_append_val(path, tree->switches[near].up);
+  g_array_append_val(path, tree->memory[socket_of_switch(tree, near)]);
+  cross_sockets(tree, socket_of_switch(tree, near), socket_of_switch(tree, far), path);
+  if (shares_switch(tree))
+    g_array_append_val(path, tree->switches[far].down);
+  g_array_append_val(path, tree->nics[nic].down);
+}
+
+static void append_staged_in(const PcieTree *tree, guint nic, guint gpu, GArray *path)
+{
+  const guint near = switch_of_gpu(tree, gpu), far = switch_of_nic(tree, nic);
+
+  g_array_append_val(path, tree->nics[nic].up);
+  if (shares_switch(tree))
+    g_array_append_val(path, tree->switches[far].up);
+  cross_sockets(tree, socket_of_switch(tree, far), socket_of_switch(tree, near), path);
+  g_array_append_val(path, tree->memory[socket_of_switch(tree, near)]);
+  if (shares_switch(tree))
+    g_array_append_val(path, tree->switches[near].down);
+  g_array_append_val(path, tree->gpus[gpu].down);
+}
+
+static void append_out(const PcieTree *tree, const NodeGraph *graph, guint gpu, guint nic,
+                       GArray *path)
+{
+  const guint relay = relay_of(tree, graph, gpu, nic);
+
+  append_route(path, node_graph_gpu_route(graph, gpu, relay));
+  g_array_append_val(path, tree->gpus[relay].up);
+  cross_switches(tree, switch_of_gpu(tree, relay), switch_of_nic(tree, nic), path);
+  g_array_append_val(path, tree->nics[nic].down);
+}
+
+static void append_in(const PcieTree *tree, const NodeGraph *graph, guint nic, guint gpu,
+                      GArray *path)
+{
+  const guint relay = relay_of(tree, graph, gpu, nic);
+
+  g_array_append_val(path, tree->nics[nic].up);
+  cross_switches(tree, switch_of_nic(tree, nic), switch_of_gpu(tree, relay), path);
+  g_array_append_val(path, tree->gpus[relay].down);
+  append_route(path, node_graph_gpu_route(graph, relay, gpu));
+}
+
 void pcie_tree_set_nic_routes(const PcieTree *tree, NodeGraph *graph)
 {
   g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(guint32));
 
   for (guint gpu = 0; gpu < tree->n_gpus; gpu++) {
     for (guint nic = 0; nic < tree->n_nics; nic++) {
-      const guint relay = relay_of(tree, graph, gpu, nic);
-      const guint near = switch_of_gpu(tree, relay), far = switch_of_nic(tree, nic);
-
       g_array_set_size(path, 0);
-      append_route(path, node_graph_gpu_route(graph, gpu, relay));
-      g_array_append_val(path, tree->gpus[relay].up);
-      cross_switches(tree, near, far, path);
-      g_array_append_val(path, tree->nics[nic].down);
+      if (tree->memory != NULL)
+        append_staged_out(tree, gpu, nic, path);
+      else
+        append_out(tree, graph, gpu, nic, path);
       node_graph_set_nic_out(graph, gpu, nic, &g_array_index(path, guint32, 0), path->len);
 
       g_array_set_size(path, 0);
-      g_array_append_val(path, tree->nics[nic].up);
-      cross_switches(tree, far, near, path);
-      g_array_append_val(path, tree->gpus[relay].down);
-      append_route(path, node_graph_gpu_route(graph, relay, gpu));
+      if (tree->memory != NULL)
+        append_staged_in(tree, nic, gpu, path);
+      else
+        append_in(tree, graph, nic, gpu, path);
       node_graph_set_nic_in(graph, nic, gpu, &g_array_index(path, guint32, 0), path->len);
     }
   }

@@ -72,6 +72,7 @@ void pcie_tree_set_host_ways(const PcieTree *tree, NodeGraph *graph);
  * Lay all routes between GPUs and NICs, after those between GPUs. A GPU away from the NIC
  * that has an NVLink route to the GPU nearest to it hands its data over there (NCCL's PXN,
  * on by default since 2.12), so that neither the root ports nor the ports of other GPUs
- * carry it.
+ * carry it. In a staged graph data goes up into the memory of the GPU's socket and down
+ * again to the NIC, so that a switch that both hang on carries it twice.
  */
 void pcie_tree_set_nic_routes(const PcieTree *tree, NodeGraph *graph);

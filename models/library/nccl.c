@@ -109,7 +109,7 @@ static LibraryChoice choice_of(const NcclParams *params, const LibraryCall *call
     .launch_s = model->base_s,
     .terms = { .alpha_local_s = MAX(hop_s, overhead_s),
                .alpha_net_s =
-                 net_s + MAX(0, call->message_latency_s - infiniband_message_s),
+                 MAX(0, net_s + call->message_latency_s - infiniband_message_s),
                .wire_factor = model->wire_factor },
   };
 }

@@ -7,6 +7,7 @@ typedef struct {
 
 struct NodeGraph {
   guint n_gpus, n_nics;
+  double host_memory_Bps;         /* 0: NICs reach GPU memory */
   GArray *links;                  /* of Link */
   GArray *path;                   /* of guint32: routes one after another */
   Stretch *gpu_routes;            /* [src * n_gpus + dst] */
@@ -63,6 +64,16 @@ guint node_graph_n_gpus(const NodeGraph *graph)
 guint node_graph_n_nics(const NodeGraph *graph)
 {
   return graph->n_nics;
+}
+
+void node_graph_stage(NodeGraph *graph, double host_memory_Bps)
+{
+  graph->host_memory_Bps = host_memory_Bps;
+}
+
+double node_graph_host_memory_Bps(const NodeGraph *graph)
+{
+  return graph->host_memory_Bps;
 }
 
 guint32 node_graph_add_link(NodeGraph *graph, guint tier, double capacity_Bps,

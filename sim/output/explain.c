@@ -160,7 +160,9 @@ static void explain_bottleneck(GString *out, const Result *result)
   if (result->bottleneck == NULL || *result->bottleneck == '\0')
     return;
   if (!show_is_tier(result->bottleneck)) {
-    g_autofree char *cause = show_plain(result->bottleneck);
+    const bool connection = strcmp(result->bottleneck, RESULT_BOUND_CONNECTION) == 0;
+    g_autofree char *cause =
+      show_plain(connection ? "what a connection carries" : result->bottleneck);
     g_string_append_printf(out, "; %s, not the links, holds even its largest message back",
                            cause);
     return;

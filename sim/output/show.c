@@ -90,7 +90,7 @@ const char *show_tier(const char *name)
   static const char *const titles[TIER_N] = {
     [TIER_NVLINK] = "NVLink ports",
     [TIER_PCIE] = "PCIe links",
-    [TIER_HOST] = "links between the CPU sockets",
+    [TIER_HOST] = "host memory and socket links",
     [TIER_NIC] = "NICs",
     [TIER_LEAF_UPLINK] = "leaf uplinks",
     [TIER_CORE_UPLINK] = "core uplinks",

@@ -144,8 +144,9 @@ static void check_network(const Binder *binder, const Section *section,
       cluster->network->check == NULL)
     return;
   const NodeSpec *node = &cluster->node;
+  const TransportLink link = { .nic_rate_Bps = node->nic_rate_Bps };
   const TransportEffect effect =
-    cluster->transport->apply(cluster->transport_params, node->nic_rate_Bps);
+    cluster->transport->apply(cluster->transport_params, &link);
   const NetworkPorts ports = {
     .n_nodes = cluster->n_nodes,
     .nics_per_node = node->n_nics,
@@ -159,6 +160,7 @@ static void check_network(const Binder *binder, const Section *section,
 static void bind_transport(Binder *binder, const Section *cluster, ClusterSpec *spec)
 {
   g_autofree char *path = NULL;
+  g_autoptr(GError) error = NULL;
   const Section section =
     bind_section(binder, cluster, "transport", &transport_choice, &path);
 
@@ -166,6 +168,9 @@ static void bind_transport(Binder *binder, const Section *cluster, ClusterSpec *
   spec->transport = (const TransportOps *)bind_module(binder, &section, &transport_choice,
                                                       &spec->transport_params);
   effective_close(binder->effective);
+  if (spec->transport != NULL && spec->transport->check != NULL &&
+      !spec->transport->check(spec->transport_params, &error))
+    bind_blame(binder, &section, "", NULL, error->message);
 }
 
 /* 1000000000 as "1,000,000,000" */

@@ -1,8 +1,6 @@
 #include "sim/training/exchange.h"
 
-#include "models/transport.h"
-
-#include <string.h>
+#include "models/result.h"
 
 /* Phases laid down on the cluster: of a collective, or of a move. */
 typedef struct {
@@ -94,6 +92,7 @@ static void measure_load(const Exchange *exchange, const FlowSet *set, double *p
   for (guint f = 0; f < flow_set_n_flows(set); f++) {
     const Flow *flow = flow_set_flow(set, f);
     const guint32 *route = flow_set_links(set, flow);
+    load->tightest = MAX(load->tightest, flow->share / flow->cap_Bps);
     for (guint i = 0; i < flow->n_links; i++) {
       const Link *link = &links[route[i]];
       per_link[route[i]] += flow->share;
@@ -167,13 +166,11 @@ static const Link *local_port(const Topology *topology)
                          : &topology_links(topology)[g_array_index(route, guint32, 0)];
 }
 
-static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKind kind)
+static Kind *describe_kind(const Exchange *exchange, CollKind kind)
 {
   const Topology *topology = exchange->topology;
   const Link *port = local_port(topology);
-  const ClusterSpec *cluster = &setup->cluster;
-  const TransportEffect effect =
-    cluster->transport->apply(cluster->transport_params, cluster->node.nic_rate_Bps);
+  const TransportEffect *transport = topology_transport(topology);
   Kind *one = g_new(Kind, 1);
 
   *one = (Kind){ .exchange = exchange };
@@ -187,8 +184,8 @@ static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKin
     .n_nodes = topology_n_nodes(topology),
     .ranks_per_node = topology_gpus_per_node(topology),
     .nvlink = port != NULL && port->tier == TIER_NVLINK,
-    .gpu_direct = effect.gpu_direct,
-    .message_latency_s = effect.message_latency_s,
+    .gpu_direct = transport->gpu_direct,
+    .message_latency_s = transport->message_latency_s,
     .phases_of = phases_of,
     .links = topology_links(topology),
     .n_links = topology_n_links(topology),
@@ -200,7 +197,7 @@ static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKin
 static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GError **error)
 {
   g_autoptr(GPtrArray) candidates = g_ptr_array_new();
-  Kind *one = describe_kind(exchange, setup, kind);
+  Kind *one = describe_kind(exchange, kind);
 
   g_ptr_array_add(exchange->kinds, one);
   exchange->library->candidates(exchange->library_params, &one->library_call, candidates);
@@ -438,13 +435,14 @@ double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)
 
 /* What phases need, one after another. */
 typedef struct {
-  double wait_s;
+  double wait_s, limit_s;
   double tier_s[TIER_N];
 } Demand;
 
 static void demand_add(Demand *demand, const ExchangePhase *phase)
 {
   demand->wait_s += phase->wait_s;
+  demand->limit_s += phase->load->tightest * phase->wire_B;
   for (guint tier = 0; tier < TIER_N; tier++)
     demand->tier_s[tier] += phase->load->busiest[tier] * phase->wire_B;
 }
@@ -456,7 +454,9 @@ static const char *demand_largest(const Demand *demand)
   for (guint tier = 1; tier < TIER_N; tier++)
     if (demand->tier_s[tier] > demand->tier_s[slowest])
       slowest = tier;
-  return demand->wait_s > demand->tier_s[slowest] ? "latency"
+  if (demand->limit_s > demand->tier_s[slowest] && demand->limit_s > demand->wait_s)
+    return RESULT_BOUND_CONNECTION;
+  return demand->wait_s > demand->tier_s[slowest] ? RESULT_BOUND_LATENCY
                                                   : topology_tier_names[slowest];
 }
 
@@ -474,15 +474,16 @@ const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double 
 
 const char *exchange_moves_bottleneck(const Exchange *exchange, double size_B)
 {
-  double per_tier_s[TIER_N] = { 0 };
   Demand demand = { 0 };
 
   /* All moves of a message may overlap those of others: each link adds up its own. */
   for (guint i = 0; i < exchange->laid->len; i++) {
     const Laid *laid = &g_array_index(exchange->laid, Laid, i);
-    for (guint tier = 0; laid->collective == NULL && tier < TIER_N; tier++)
-      per_tier_s[tier] = MAX(per_tier_s[tier], laid->loads[0].busiest[tier] * size_B);
+    if (laid->collective != NULL)
+      continue;
+    demand.limit_s = MAX(demand.limit_s, laid->loads[0].tightest * size_B);
+    for (guint tier = 0; tier < TIER_N; tier++)
+      demand.tier_s[tier] = MAX(demand.tier_s[tier], laid->loads[0].busiest[tier] * size_B);
   }
-  memcpy(demand.tier_s, per_tier_s, sizeof per_tier_s);
   return demand_largest(&demand);
 }

@@ -15,6 +15,7 @@ typedef struct Exchange Exchange;
 typedef struct {
   double moved[TIER_N];   /**< bytes, summed over the links of a tier */
   double busiest[TIER_N]; /**< seconds that the busiest link of a tier needs [s/B] */
+  double tightest;        /**< seconds that the tightest limit of a flow takes [s/B] */
 } PhaseLoad;
 
 /** One phase of a message that travels: where it runs and how long it waits before. */
@@ -82,7 +83,7 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier);
  *  as those of the protocol that the library chooses [s]. */
 double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B);
 
-/** What bounds a message: the name of a tier, or "latency". Borrowed. */
+/** What bounds a message: the name of a tier, or one of RESULT_BOUND_... */
 const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double size_B);
 
 /** The same for the moves, which overlap those of other messages. */

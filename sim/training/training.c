@@ -183,6 +183,9 @@ static void measure_exchange(const Job *job, Result *result)
   result->floor_s = floor_of(job);
   result->message_B =
     coded ? timeline->message_B / job->setup->run.iterations : job->workload->gradient_B;
+  if (timeline->moved_B[TIER_NIC] > 0)
+    result->retransmission_rate =
+      topology_transport(exchange_topology(job->exchange))->retransmission_rate;
   if (!(largest_B > 0))
     return;
   if (stage == NULL) {

@@ -103,7 +103,8 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     g_autofree char *text = g_strdup_printf(
       "{\"name\": \"test\", \"cluster\": {\"nodes\": %u, \"node\": \"dgx1_v100\", "
       "\"network\": {\"topology\": \"leaf_spine\", \"nodes_per_leaf\": 3, "
-      "\"oversubscription\": 2, \"ecmp\": \"hashed\"}, \"transport\": {\"kind\": \"tcp\"}},"
+      "\"oversubscription\": 2, \"ecmp\": \"hashed\"}, \"transport\": {\"kind\": \"tcp\", "
+      "\"nsocks_perthread\": 3, \"loss\": \"0.01 %%\"}},"
       "\"workload\": {\"model\": " SEVERAL_TENSORS
       ", \"batch_per_gpu\": 64, \"compute\": {\"samples_per_s\": 1000}}, "
       "\"strategy\": %s, \"run\": {\"iterations\": 2, \"warmup\": 1}}",
@@ -227,6 +228,27 @@ static void test_thousands_of_nodes_in_racks_fold(void)
   CU_ASSERT(result->iteration_time_s > result->compute_time_s);
 }
 
+/* One tensor of 100 MB over two nodes of one GPU: each sends all of it, a window a round
+ * trip. */
+static void test_a_window_bounds_an_iteration_and_losses_are_told(void)
+{
+  g_autofree char *text = g_strdup_printf(
+    "{\"name\": \"test\", \"cluster\": {\"nodes\": 2, \"node\": \"pcie_1\", \"network\": "
+    "{\"topology\": \"switch\", \"latency\": \"0 s\"}, \"transport\": {\"kind\": \"tcp\", "
+    "\"latency\": \"0 s\", \"window\": \"1 MiB\", \"rtt\": \"1 ms\", \"loss\": 1e-9}}, "
+    "\"workload\": {\"model\": %s, \"batch_per_gpu\": 8, \"compute\": %s}, "
+    "\"strategy\": {\"name\": \"wait_free\"}, \"library\": %s, "
+    "\"run\": {\"iterations\": 3, \"warmup\": 1}}",
+    ONE_TENSOR, COMPUTE, RULES("ring", "0 s", "0 s"));
+  g_autoptr(Result) result = forecast_with(text, true);
+
+  CU_ASSERT_DOUBLE_EQUAL((result->iteration_time_s - result->compute_time_s) /
+                           (100e6 / (0x1p20 / 1e-3)),
+                         1, TOL_ENGINE);
+  CU_ASSERT_EQUAL(result->retransmission_rate, 1e-9);
+  CU_ASSERT_STRING_EQUAL(result->bottleneck, RESULT_BOUND_CONNECTION);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -236,6 +258,7 @@ int main(void)
   CU_ADD_TEST(suite, test_folded_equals_explicit_for_every_strategy);
   CU_ADD_TEST(suite, test_one_gpu_does_not_communicate);
   CU_ADD_TEST(suite, test_communication_hides_behind_backward);
+  CU_ADD_TEST(suite, test_a_window_bounds_an_iteration_and_losses_are_told);
   CU_ADD_TEST(suite, test_the_same_scenario_gives_the_same_bytes);
   CU_ADD_TEST(suite, test_workers_wait_for_the_slowest);
   CU_ADD_TEST(suite, test_replicas_give_an_interval);

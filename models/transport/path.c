@@ -1,0 +1,27 @@
+#include "models/transport/path.h"
+
+double path_goodput(const PathParams *path, double goodput)
+{
+  return goodput * (1 - path->background);
+}
+
+double path_latency_s(const PathParams *path, double latency_s)
+{
+  return latency_s * (1 - path->offload_saves);
+}
+
+double path_rtt_s(const PathParams *path, double latency_s, const TransportLink *link)
+{
+  const guint n_cables = 2; /* from the sender to the switch, from it to the receiver */
+
+  if (path->rtt_s > 0)
+    return path->rtt_s;
+  return 2 * (path_latency_s(path, latency_s) + link->network_latency_s +
+              n_cables * path->fec_latency_s);
+}
+
+double path_host_memory_Bps(const PathParams *path)
+{
+  const guint n_crossings = path->zero_copy ? 2 : 4;
+  return path->host_memory_Bps / n_crossings;
+}
