@@ -53,3 +53,12 @@ GArray *coll_phases_new(void)
   g_array_set_clear_func(phases, (GDestroyNotify)phase_clear);
   return phases;
 }
+
+Plan *coll_plan_new(const CollOps *ops, const CollCall *call, double size_B)
+{
+  const guint n_switches = ops->n_switches == NULL ? 0 : ops->n_switches(call);
+  Plan *plan = plan_new(call->group->n_ranks + n_switches, ops->n_chunks(call, size_B));
+
+  ops->plan(call, size_B, plan);
+  return plan;
+}

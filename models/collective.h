@@ -109,7 +109,12 @@ typedef struct {
                     and links are idle and alike; else it comes near, see the tests */
   bool fans;   /**< ranks send to many at once, so the floor's latency is not theirs */
 
-  /** Append the messages of one call of @p size_B bytes. Required. */
+  /** Switches that sum and multiply take part in the plan as ranks from n_ranks on: they
+   *  begin with nothing and send to any number of ranks at once. NULL: none. Such an
+   *  algorithm may beat coll_floor_s(), see coll_floor_of_s(). */
+  guint (*n_switches)(const CollCall *call);
+
+  /** Append the messages of one call of @p size_B bytes; see coll_plan_new(). Required. */
   void (*plan)(const CollCall *call, double size_B, Plan *plan);
 
   /** The chunks @ref plan cuts the buffer into, all of one size. Required. */
@@ -136,11 +141,15 @@ extern const CollOps coll_neighbour;
 extern const CollOps coll_hierarchical;
 extern const CollOps coll_node_leader;
 extern const CollOps coll_torus;
+extern const CollOps coll_in_network;
 
 const CollOps *coll_find(const char *name, GError **error);
 
 /** What runs where nobody has said what: the first row of the table that can do @p kind. */
 const CollOps *coll_default(CollKind kind);
+
+/** The plan of one call. Transfer: caller frees with plan_free(). */
+Plan *coll_plan_new(const CollOps *ops, const CollCall *call, double size_B);
 
 /** New array of CollPhase whose sets are freed with it. Transfer: caller unrefs. */
 GArray *coll_phases_new(void);
@@ -153,3 +162,8 @@ GArray *coll_phases_new(void);
  * knowledge of one rank reaches at most twice as many with every message sent.
  */
 double coll_floor_s(const CollCall *call, double size_B, const CollCost *cost);
+
+/** The same for @p ops: where switches sum, every rank and every node need send and receive
+ *  the message but once. */
+double coll_floor_of_s(const CollOps *ops, const CollCall *call, double size_B,
+                       const CollCost *cost);

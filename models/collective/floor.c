@@ -77,3 +77,13 @@ double coll_floor_s(const CollCall *call, double size_B, const CollCost *cost)
   }
   return floor_s;
 }
+
+double coll_floor_of_s(const CollOps *ops, const CollCall *call, double size_B,
+                       const CollCost *cost)
+{
+  if (ops->n_switches == NULL || call->group->n_ranks < 2)
+    return coll_floor_s(call, size_B, cost);
+  if (call->group->n_nodes > 1)
+    return size_B / node_Bps(call, cost) + cost->net.alpha_s;
+  return size_B / local_Bps(call, cost) + cost->local.alpha_s;
+}

@@ -32,6 +32,14 @@ double grid_row_share(const Grid *grid, guint row, guint place, guint next, Coll
   return (kind == COLL_ALL_GATHER ? 0 : sum) + (kind == COLL_REDUCE_SCATTER ? 0 : spread);
 }
 
+double grid_rail_share(const Grid *grid, guint block, guint rail, guint n_rails)
+{
+  const guint64 n = grid->n_blocks;
+  const guint64 from = MAX((guint64)block * n_rails, rail * n);
+  const guint64 to = MIN((block + 1ull) * n_rails, (rail + 1) * n);
+  return to > from ? (double)(to - from) / ((double)n * n_rails) : 0;
+}
+
 guint grid_n_chunks(const Grid *grid)
 {
   return grid->n_blocks * grid->n_rows;

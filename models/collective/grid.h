@@ -25,5 +25,9 @@ guint grid_owner(const Grid *grid, guint row, guint block);
 /** Bytes that the ring of a row sends from @p place to @p next, per byte of message. */
 double grid_row_share(const Grid *grid, guint row, guint place, guint next, CollKind kind);
 
+/** The part of the buffer that is in @p block and on @p rail: blocks and rails are laid
+ * side by side, and neighbours meet. */
+double grid_rail_share(const Grid *grid, guint block, guint rail, guint n_rails);
+
 guint grid_n_chunks(const Grid *grid);
 void grid_plan(const Grid *grid, double size_B, Plan *plan);

@@ -60,15 +60,6 @@ static void add_inside(const CollCall *call, const Topology *topology, CollKind 
   draft_finish(draft, name, worst, 0, phases);
 }
 
-/* The part of block @p block of @p n_blocks that rail @p rail carries: blocks and rails are
- * laid side by side, and neighbours meet. */
-static double overlap(guint block, guint n_blocks, guint rail, guint n_rails)
-{
-  const guint64 from = MAX((guint64)block * n_rails, (guint64)rail * n_blocks);
-  const guint64 to = MIN((block + 1ull) * n_rails, (rail + 1ull) * n_blocks);
-  return to > from ? (double)(to - from) / ((double)n_blocks * n_rails) : 0;
-}
-
 /* The ring of the owners of @p block on rail @p rail. */
 static Chain add_rail(Draft *draft, const Grid *grid, guint block, guint rail, double share)
 {
@@ -90,7 +81,7 @@ static void add_between(const CollCall *call, const Topology *topology, GArray *
 
   for (guint block = 0; block < grid.n_blocks; block++) {
     for (guint rail = 0; rail < call->n_rails; rail++) {
-      const double part = overlap(block, grid.n_blocks, rail, call->n_rails);
+      const double part = grid_rail_share(&grid, block, rail, call->n_rails);
       if (!(part > 0))
         continue;
       const Chain chain = add_rail(draft, &grid, block, rail, share * part);

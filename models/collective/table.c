@@ -10,6 +10,7 @@ const ModuleInfo *const coll_table[] = {
   &coll_hierarchical.info,
   &coll_node_leader.info,
   &coll_torus.info,
+  &coll_in_network.info,
   &coll_push_pull.info,
   &coll_pairwise.info,
   &coll_direct.info,

@@ -95,9 +95,7 @@ static inline void hold_all_uneven(Law law, guint max_rails, double chunk_B)
 
 static inline Plan *plan_of(const CollOps *ops, const CollCall *call, double size_B)
 {
-  Plan *plan = plan_new(call->group->n_ranks, ops->n_chunks(call, size_B));
-  ops->plan(call, size_B, plan);
-  return plan;
+  return coll_plan_new(ops, call, size_B);
 }
 
 /* A node whose rings follow the ranks, as those of plan() do: all links alike, a PCIe

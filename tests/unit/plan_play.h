@@ -11,7 +11,8 @@
  * is it what the operation is about? */
 typedef struct {
   CollKind kind;
-  guint n, n_chunks, n_parts;
+  guint n; /* ranks; then come switches, which begin with nothing */
+  guint n_holders, n_chunks, n_parts;
   guint8 *counts; /* [(rank * n_chunks + chunk) * n_parts + part] */
 } Memory;
 
@@ -56,13 +57,15 @@ static inline bool must_end_with(const Memory *memory, guint rank, guint chunk)
   }
 }
 
-static inline void memory_init(Memory *memory, const CollCall *call, guint n_chunks)
+static inline void memory_init(Memory *memory, const CollCall *call, const Plan *plan)
 {
   const guint n = call->group->n_ranks;
   const guint n_parts = is_sum(call->kind) ? n : 1;
+  const guint n_holders = plan_n_ranks(plan), n_chunks = plan_n_chunks(plan);
 
-  *memory = (Memory){ call->kind, n, n_chunks, n_parts,
-                      g_new0(guint8, (gsize)n * n_chunks * n_parts) };
+  *memory =
+    (Memory){ call->kind, n,       n_holders,
+              n_chunks,   n_parts, g_new0(guint8, (gsize)n_holders * n_chunks * n_parts) };
   for (guint rank = 0; rank < n; rank++)
     for (guint chunk = 0; chunk < n_chunks; chunk++)
       if (starts_with(memory, rank, chunk))
@@ -225,7 +228,7 @@ static inline bool plays_right(const CollCall *call, const Plan *plan, Order ord
   guint n_played = 0;
   bool right = true;
 
-  memory_init(&memory, call, plan_n_chunks(plan));
+  memory_init(&memory, call, plan);
   play_init(&play, plan, &memory);
   for (; play.ready->len > 0; n_played++)
     play_next(&play, order);

@@ -113,7 +113,7 @@ static void check_floor(const CollOps *ops, const CollCall *call, const Topology
     double time_s = 0;
     for (guint i = 0; i < phases->len; i++)
       time_s += coll_phase_idle_s(&g_array_index(phases, CollPhase, i), &terms, size_B);
-    CU_ASSERT(time_s >= coll_floor_s(call, size_B, &cost) * (1 - TOL_ROUNDING));
+    CU_ASSERT(time_s >= coll_floor_of_s(ops, call, size_B, &cost) * (1 - TOL_ROUNDING));
   }
 }
 
