@@ -291,6 +291,25 @@ static bool training_init(Training *self, const Setup *setup, GError **error)
   return true;
 }
 
+/* Flows of all pushes, or all pulls, together: more than this take minutes to fold. */
+#define MAX_SERVER_FLOWS (1u << 18)
+
+static bool check_servers(const Setup *setup, const Composition *composition,
+                          GError **error)
+{
+  const guint64 n_flows = (guint64)composition->n_servers * setup->cluster.n_nodes;
+
+  if (n_flows <= MAX_SERVER_FLOWS)
+    return true;
+  g_set_error(
+    error, SIM_ERROR, SIM_ERROR_VALUE,
+    "strategy.servers: %u servers for %u nodes are more than anybody needs: servers "
+    "x nodes may be %u at most, so %u servers here",
+    composition->n_servers, setup->cluster.n_nodes, MAX_SERVER_FLOWS,
+    MAX(MAX_SERVER_FLOWS / setup->cluster.n_nodes, 1));
+  return false;
+}
+
 /* What the stages of a strategy ask of the exchange. */
 static Exchange *lay_exchange(const Setup *setup, const Composition *composition,
                               const Compression *compression, GError **error)
@@ -302,6 +321,8 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
                           .n_extra_servers = composition->n_extra_servers,
                           .server_sum_Bps = composition->server_sum_Bps };
 
+  if (!check_servers(setup, composition, error))
+    return NULL;
   for (guint i = 0; i < composition->n_servers; i++)
     machines[i] = composition_machine(composition, setup->cluster.n_nodes, i);
   for (guint s = 0; s < stages->len; s++) {
