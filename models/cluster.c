@@ -144,6 +144,9 @@ void node_clear(NodeSpec *node)
 void cluster_clear(ClusterSpec *cluster)
 {
   node_clear(&cluster->node);
+  if (cluster->network != NULL && cluster->network->clear != NULL &&
+      cluster->network_params != NULL)
+    cluster->network->clear(cluster->network_params);
   if (cluster->network != NULL)
     module_clear(&cluster->network->info, &cluster->network_params);
   if (cluster->transport != NULL)

@@ -20,6 +20,9 @@ typedef struct {
 struct NetworkOps {
   ModuleInfo info;
 
+  /** Free what @p params owns beyond the rows of info.params. May be NULL. */
+  void (*clear)(void *params);
+
   /** False with SIM_ERROR_VALUE if build() would fail. May be NULL: it never does. */
   bool (*check)(const void *params, const NetworkPorts *ports, GError **error);
 
@@ -46,3 +49,4 @@ extern const NetworkOps network_rail_optimised;
 extern const NetworkOps network_fat_tree;
 extern const NetworkOps network_torus;
 extern const NetworkOps network_dragonfly;
+extern const NetworkOps network_graph;

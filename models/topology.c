@@ -16,6 +16,7 @@ const char *const topology_tier_names[] = {
   [TIER_LOCAL_LINK] = "local_link",
   [TIER_GLOBAL_LINK] = "global_link",
   [TIER_SERVER] = "server",
+  [TIER_FABRIC] = "fabric",
   [TIER_N] = NULL,
 };
 

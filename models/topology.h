@@ -23,6 +23,7 @@ typedef enum {
   TIER_LOCAL_LINK,  /**< between routers of one group of a dragonfly */
   TIER_GLOBAL_LINK, /**< between groups of a dragonfly */
   TIER_SERVER,      /**< a server's CPUs, which sum what arrives */
+  TIER_FABRIC,      /**< any link of a network that was read from a file */
   TIER_N
 } Tier;
 

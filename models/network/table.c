@@ -1,6 +1,7 @@
 #include "models/network.h"
 
 /* In the order `list` shows them. */
+// clang-format off
 const ModuleInfo *const network_table[] = {
   &network_switch.info,
   &network_leaf_spine.info,
@@ -8,5 +9,7 @@ const ModuleInfo *const network_table[] = {
   &network_fat_tree.info,
   &network_torus.info,
   &network_dragonfly.info,
+  &network_graph.info,
   NULL,
 };
+// clang-format on

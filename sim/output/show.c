@@ -98,6 +98,7 @@ const char *show_tier(const char *name)
     [TIER_LOCAL_LINK] = "links inside the groups",
     [TIER_GLOBAL_LINK] = "links between the groups",
     [TIER_SERVER] = "servers' CPUs",
+    [TIER_FABRIC] = "links of the fabric",
   };
   const guint tier = tier_of(name);
 

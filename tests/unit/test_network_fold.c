@@ -5,6 +5,7 @@
  * SimGrid allows one engine per process: every run happens in a child that writes its
  * times into shared memory.
  */
+#include "models/network/graph.h"
 #include "sim/base/rng.h"
 #include "sim/engine/engine.h"
 #include "tests/unit/cluster_fixture.h"
@@ -100,12 +101,17 @@ static Outcome run_case(const Case *scene, bool fold)
   return outcome;
 }
 
-static void case_init(Case *scene, const Fixture *fixture)
+/* @p graph is what network "graph" shall be; NULL for the others. */
+static void case_init(Case *scene, const Fixture *fixture, NetworkGraph *graph)
 {
   g_autoptr(GError) error = NULL;
+  ClusterSpec cluster = fixture_cluster(fixture);
 
-  *scene = (Case){ .topology = fixture_topology(fixture, &error),
+  if (graph != NULL)
+    ((GraphParams *)cluster.network_params)->graph = network_graph_ref(graph);
+  *scene = (Case){ .topology = topology_new(&cluster, &error),
                    .sets = g_ptr_array_new_with_free_func((GDestroyNotify)flow_set_free) };
+  cluster_clear(&cluster);
   if (scene->topology == NULL)
     g_error("%s: %s", fixture->network_keys, error->message);
 }
@@ -140,13 +146,46 @@ static FlowSet *ring_of(const Case *scene)
 
 /* ---- folded against explicit ------------------------------------------------------- */
 
+static void add_cable(NetworkGraph *graph, guint a, guint b, double rate_Bps)
+{
+  for (guint i = 0; i < 2; i++) {
+    const guint link = network_graph_add_link(graph, rate_Bps, 1e-6, true);
+    network_graph_add_edge(graph, i == 0 ? a : b, i == 0 ? b : a, &link, 1);
+  }
+}
+
+/* Leaves and spines, cable by cable, and a backbone that both directions share. */
+static NetworkGraph *draw_graph(Rng *rng, guint n_nics)
+{
+  NetworkGraph *graph = network_graph_new();
+  const guint n_leaves = 1 + rng_below(rng, 4), n_spines = 1 + rng_below(rng, 3);
+  const guint backbone = network_graph_add_link(graph, 3e9, 0, true);
+
+  for (guint i = 0; i < n_leaves + n_spines; i++)
+    network_graph_add_vertex(graph, true);
+  for (guint leaf = 0; leaf < n_leaves; leaf++)
+    for (guint spine = 0; spine < n_spines; spine++)
+      add_cable(graph, leaf, n_leaves + spine, 1e9 * (1 + rng_below(rng, 2)));
+  for (guint nic = 0; nic < n_nics; nic++) {
+    const guint vertex = network_graph_add_vertex(graph, false);
+    const guint cable = network_graph_add_link(graph, 1e9, 1e-6, true);
+    const guint down = network_graph_add_link(graph, 1e9, 1e-6, true);
+    network_graph_add_edge(graph, vertex, nic % n_leaves, (guint[]){ cable, backbone }, 2);
+    network_graph_add_edge(graph, nic % n_leaves, vertex, &down, 1);
+    network_graph_add_port(graph, vertex, 1e9);
+  }
+  if (!network_graph_seal(graph, NULL))
+    g_error("a graph of a few switches is too large");
+  return graph;
+}
+
 /* A network with parameters of its own, for the number of nodes that is returned. */
 static guint draw_network(Rng *rng, Fixture *fixture, char **keys)
 {
-  const guint kind = rng_below(rng, 6), a = 1 + rng_below(rng, 4),
+  const guint kind = rng_below(rng, 7), a = 1 + rng_below(rng, 4),
               b = 1 + rng_below(rng, 4), c = 1 + rng_below(rng, 3);
-  static const char *const names[] = { "switch",   "leaf_spine", "rail_optimised",
-                                       "fat_tree", "torus",      "dragonfly" };
+  static const char *const names[] = { "switch", "leaf_spine", "rail_optimised", "fat_tree",
+                                       "torus",  "dragonfly",  "graph" };
   const char *ecmp = rng_below(rng, 2) == 0 ? "ideal" : "hashed";
   const guint n_nodes = 2 + rng_below(rng, 20);
 
@@ -171,6 +210,9 @@ static guint draw_network(Rng *rng, Fixture *fixture, char **keys)
     *keys = g_strdup_printf(
       "groups=%u; routers_per_group=%u; nodes_per_router=%u; cables=%u", a + 1, b, c, c);
     return 2 + rng_below(rng, (a + 1) * b * c - 1);
+  case 6:
+    *keys = g_strdup("format=simai; file=none");
+    return n_nodes;
   default:
     *keys = g_strdup("");
     return n_nodes;
@@ -185,7 +227,10 @@ static void draw_case(guint64 seed, Case *scene)
 
   fixture.n_nodes = draw_network(rng, &fixture, &keys);
   fixture.network_keys = keys;
-  case_init(scene, &fixture);
+  g_autoptr(NetworkGraph) graph = strcmp(fixture.network, "graph") == 0
+                                    ? draw_graph(rng, fixture.n_nodes * fixture.n_nics)
+                                    : NULL;
+  case_init(scene, &fixture, graph);
   const guint n = topology_n_gpus(scene->topology), n_sets = 1 + rng_below(rng, MAX_SETS);
   for (guint s = 0; s < n_sets; s++) {
     FlowSet *set = s == 0 ? ring_of(scene) : flow_set_new();
@@ -259,7 +304,7 @@ static void test_a_ring_folds_to_few_classes_and_takes_its_closed_form(void)
                               .network = cases[c].network,
                               .network_keys = cases[c].keys };
     Case scene;
-    case_init(&scene, &fixture);
+    case_init(&scene, &fixture, NULL);
     g_ptr_array_add(scene.sets, ring_of(&scene));
     scene.size_B[0] = 1e8;
     const Outcome outcome = run_case(&scene, true);
