@@ -20,8 +20,8 @@ BEGIN {
   may["sim"]          = "sim/base sim/command"
   may["tests"]        = may["sim/command"] " tests"
 
-  only["simgrid/"] = "sim/engine"
-  only["xbt/"]     = "sim/engine"
+  only["simgrid/"] = "sim/engine tests"
+  only["xbt/"]     = "sim/engine tests"
   only["smpi/"]    = "sim/engine"
   only["cjson/"]   = "sim/scenario sim/output tests"
   only["gsl/"]     = "sim/base"

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "models/network/graph.h"
 #include "models/setup.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/effective.h"
@@ -73,6 +74,17 @@ const ModuleInfo *bind_module(Binder *binder, const Section *section,
  * @return NULL after a problem
  */
 cJSON *bind_catalogue(Binder *binder, const char *kind, const char *path, cJSON *item);
+
+/** What the file of a node describes, under what @p item, its object, says itself.
+ *  @return NULL after a problem */
+cJSON *bind_import_node(Binder *binder, const char *path, cJSON *item);
+
+/** Turn the "file" of @p section into a full path if it was included from another folder,
+ *  so that what `show` prints means the same file. */
+void bind_import_anchor(const Binder *binder, const Section *section);
+
+/** Read the file of @p section, the network, into @p params. */
+void bind_import_network(Binder *binder, const Section *section, GraphParams *params);
 
 /** Parts of the scenario. */
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster);

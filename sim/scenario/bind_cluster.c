@@ -26,6 +26,18 @@ static Section named_section(Binder *binder, const Section *parent, const char *
   return (Section){ *path, object, object == NULL ? parent->place : object };
 }
 
+/* A node may also be described by a file of another program. */
+static Section node_section(Binder *binder, const Section *cluster, char **path)
+{
+  cJSON *item = bind_member(cluster, "node");
+
+  if (!cJSON_IsObject(item) || cJSON_GetObjectItemCaseSensitive(item, "file") == NULL)
+    return named_section(binder, cluster, "node", "node", path);
+  *path = g_strconcat(cluster->path, ".node", NULL);
+  cJSON *object = bind_import_node(binder, *path, item);
+  return (Section){ *path, object, object == NULL ? cluster->place : object };
+}
+
 static void blame_missing_entry(const Binder *binder, const Section *parent,
                                 const char *key, const char *example)
 {
@@ -77,7 +89,7 @@ static void bind_node_keys(const Binder *binder, const Section *section, NodeSpe
 static Section bind_node(Binder *binder, const Section *cluster, NodeSpec *node,
                          char **path)
 {
-  const Section section = named_section(binder, cluster, "node", "node", path);
+  const Section section = node_section(binder, cluster, path);
   g_autofree char *fabric_path = NULL;
 
   if (section.object == NULL) {
@@ -127,10 +139,13 @@ static Section bind_network(Binder *binder, const Section *cluster, ClusterSpec 
 
   if (section.object == NULL && bind_member(cluster, "network") != NULL)
     return section;
+  bind_import_anchor(binder, &section);
   effective_open(binder->effective, "network");
   spec->network = (const NetworkOps *)bind_module(binder, &section, &network_choice,
                                                   &spec->network_params);
   effective_close(binder->effective);
+  if (spec->network == &network_graph)
+    bind_import_network(binder, &section, spec->network_params);
   return section;
 }
 
