@@ -32,6 +32,23 @@ const ParamSpec compression_params[] = {
     .max = 1,
     .help = "time of a short kernel in a stream; encoding takes one or more",
     .origin = STRATEGY_KERNEL_LAUNCH_ORIGIN },
+  { .key = "cpu_threads",
+    .type = PARAM_COUNT,
+    .offset = offsetof(CompressionSpec, cpu_threads),
+    .fallback = "4",
+    .min = 1,
+    .max = 4096,
+    .help = "of a host, and of a server, that encode and decode where a CPU does it",
+    .origin = "assumed: BYTEPS_THREADPOOL_SIZE must be set" },
+  { .key = "cpu_rate",
+    .type = PARAM_RATE,
+    .offset = offsetof(CompressionSpec, cpu_rate_Bps),
+    .fallback = "2 GB/s",
+    .min = 1e6,
+    .max = 1e13,
+    .help =
+      "what one of these threads moves; signs take two passes to encode, one to decode",
+    .origin = "assumed: 0.6 to 1.3 GB/s of signs on one core of a small shared VM" },
   PARAM_END,
 };
 
@@ -41,7 +58,7 @@ struct Compression {
   const Workload *workload;
   CodecDevice device;
   CompressionPlace place;
-  guint n_workers;
+  guint n_workers, n_nodes;
   guint64 min_size_B;
   guint first_layer, end_layer; /* first_layer and those before end_layer are encoded */
   bool *encodes;                /* of each gradient */
@@ -94,10 +111,24 @@ static bool rules_let_through(const Compression *self, guint32 index)
          gradient->layer >= self->first_layer && gradient->layer < self->end_layer;
 }
 
+/* What encodes. A CPU starts no kernels. */
+static CodecDevice device_of(const CompressionConfig *config, const GpuSpec *gpu)
+{
+  const CompressionSpec *spec = config->spec;
+
+  if (config->place == COMPRESS_PIECES)
+    return (CodecDevice){ .memory_Bps = spec->cpu_threads * spec->cpu_rate_Bps,
+                          .flops = G_MAXDOUBLE };
+  return (CodecDevice){ .memory_Bps = gpu->memory_Bps,
+                        .flops = gpu->fp32_flops,
+                        .launch_s = spec->kernel_launch_s };
+}
+
 Compression *compression_new(const CompressionConfig *config, const Workload *workload,
                              const GpuSpec *gpu)
 {
-  if (config->codec == &codec_none)
+  if (config->codec == &codec_none ||
+      (config->place == COMPRESS_PIECES && config->n_nodes <= 1))
     return NULL;
 
   Compression *self = g_new0(Compression, 1);
@@ -106,10 +137,9 @@ Compression *compression_new(const CompressionConfig *config, const Workload *wo
   self->workload = workload;
   self->place = config->place;
   self->n_workers = config->n_workers;
+  self->n_nodes = config->n_nodes;
   self->min_size_B = config->spec->min_size_B;
-  self->device = (CodecDevice){ .memory_Bps = gpu->memory_Bps,
-                                .flops = gpu->fp32_flops,
-                                .launch_s = config->spec->kernel_launch_s };
+  self->device = device_of(config, gpu);
   find_layers(self, config->spec);
   self->encodes = g_new0(bool, workload->gradients->len + 1);
   for (guint32 i = 0; i < workload->gradients->len; i++) {
@@ -132,7 +162,7 @@ void compression_free(Compression *compression)
 /* Are tensors that the codec takes encoded each on its own, whatever they travel with? */
 static bool encodes_apart(const Compression *self)
 {
-  return self->codec->by_tensor || self->place == COMPRESS_TENSORS;
+  return self->codec->by_tensor || self->place != COMPRESS_UNITS;
 }
 
 static bool check_input(const Compression *self, const CodecInput *input, const char *name,
@@ -152,6 +182,13 @@ bool compression_check(const Compression *self, GError **error)
   const guint n = self->workload->gradients->len;
   CodecInput all = { .n_workers = self->n_workers };
 
+  if (self->place == COMPRESS_PIECES &&
+      (self->codec->by_tensor || self->codec->after_backward)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                "codec %s takes whole tensors of all GPUs; servers add pieces of them",
+                self->codec->info.name);
+    return false;
+  }
   for (guint32 i = 0; i < n; i++) {
     const CodecInput input = input_of(self, i);
     const Gradient *gradient = gradient_at(self, i);
@@ -281,10 +318,41 @@ Encoding compression_encode_one(const Compression *compression, guint32 gradient
   return encode(compression, &gradient, 1);
 }
 
+Encoding compression_encode_piece(const Compression *self, guint32 gradient, double size_B)
+{
+  CodecInput input = input_of(self, gradient);
+
+  input.n_values *= size_B / gradient_at(self, gradient)->size_B;
+  input.n_workers = 1;
+  const CodecWork encode = self->codec->encode(self->params, &input, 0);
+  const CodecWork decode = self->codec->decode(self->params, &input);
+  const double encode_s = codec_work_s(&encode, &self->device);
+  const double decode_s = codec_work_s(&decode, &self->device);
+
+  return (Encoding){
+    .encode_s = encode_s,
+    .decode_s = decode_s,
+    .message_B = self->codec->wire_B(self->params, &input, 0),
+    .serve_s = self->n_nodes * decode_s + encode_s,
+  };
+}
+
+bool compression_takes(const Compression *compression, guint32 gradient)
+{
+  return compression->encodes[gradient];
+}
+
+CompressionPlace compression_place(const Compression *compression)
+{
+  return compression->place;
+}
+
 /* ---- the whole --------------------------------------------------------------------- */
 
 guint compression_kinds(const Compression *compression)
 {
+  if (compression->place == COMPRESS_PIECES)
+    return 0;
   switch (compression->codec->exchange(compression->params)) {
   case CODEC_SUM:
     return COLL_ALL_REDUCE;
@@ -328,6 +396,8 @@ double compression_state_B(const Compression *compression)
 {
   double state_B = 0;
 
+  if (compression->place == COMPRESS_PIECES)
+    return 0;
   for (guint32 i = 0; i < compression->workload->gradients->len; i++) {
     const CodecInput input = input_of(compression, i);
     if (compression->encodes[i] && compression->codec->state_B != NULL)

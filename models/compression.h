@@ -21,6 +21,8 @@ typedef struct {
   guint skip_first_layers; /**< of the layers with tensors, those nearest to the input */
   guint skip_last_layers;  /**< those nearest to the output */
   double kernel_launch_s;
+  guint cpu_threads;   /**< COMPRESS_PIECES: of a host or server that work on a piece */
+  double cpu_rate_Bps; /**< and what one of them moves */
 } CompressionSpec;
 
 extern const ParamSpec compression_params[];
@@ -30,6 +32,8 @@ typedef enum {
   COMPRESS_NOTHING, /**< the strategy takes no codec */
   COMPRESS_TENSORS, /**< each tensor alone, before the schedule sees it */
   COMPRESS_UNITS,   /**< all tensors of a unit at once, where its "encode" stage is */
+  COMPRESS_PIECES,  /**< each piece of a tensor on the host's CPU; the server decodes every
+                         push, adds, encodes the sum, and every host decodes that */
 } CompressionPlace;
 
 typedef struct Compression Compression;
@@ -40,11 +44,12 @@ typedef struct {
   const CompressionSpec *spec;
   CompressionPlace place;
   guint n_workers;
+  guint n_nodes; /**< as many pushes does a server add */
 } CompressionConfig;
 
 /**
- * NULL for the codec "none". The workload must outlive it.
- * Transfer: caller frees with compression_free().
+ * NULL for the codec "none", and where pieces are pushed to nobody. The workload must
+ * outlive it. Transfer: caller frees with compression_free().
  */
 Compression *compression_new(const CompressionConfig *config, const Workload *workload,
                              const GpuSpec *gpu);
@@ -78,6 +83,7 @@ typedef struct {
   double decode_s;  /**< after the last */
   double message_B; /**< what one worker has to say in all rounds */
   double buffer_B;  /**< for the messages of the largest round as they arrive */
+  double serve_s;   /**< COMPRESS_PIECES: what a server needs beside adding [s] */
 } Encoding;
 
 /** Of the gradients (guint32, indices into the workload's) that travel together. */
@@ -85,6 +91,16 @@ Encoding compression_encode(const Compression *compression, const GArray *gradie
 
 /** The same for one gradient. */
 Encoding compression_encode_one(const Compression *compression, guint32 gradient);
+
+/** COMPRESS_PIECES: of @p size_B bytes of a gradient, which takes no rounds. */
+Encoding compression_encode_piece(const Compression *compression, guint32 gradient,
+                                  double size_B);
+
+/** Do the rules and the codec take this gradient? */
+bool compression_takes(const Compression *compression, guint32 gradient);
+
+/** Where it encodes. */
+CompressionPlace compression_place(const Compression *compression);
 
 /**
  * The workload as schedules see it with COMPRESS_TENSORS: gradients are as large as their
@@ -97,7 +113,7 @@ void compression_workload_free(Workload *workload);
 /** Does the codec work on what exists only after backward? */
 bool compression_after_backward(const Compression *compression);
 
-/** Kept on each GPU between iterations [B]. */
+/** Kept on each GPU between iterations; a host keeps what it encodes [B]. */
 double compression_state_B(const Compression *compression);
 
 /** Share of the iterations, the first ones, that send full gradients. */

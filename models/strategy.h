@@ -16,6 +16,7 @@ typedef enum {
   STAGE_MOVE,       /**< stage_wait_s(), then a movement of models/move.h */
   STAGE_ENCODE,     /**< takes what the codec needs before its first round */
   STAGE_DECODE,     /**< takes what it needs after the last */
+  STAGE_SERVE,      /**< stage_wait_s(), and what a server needs to decode and encode */
 } StageKind;
 
 /** One stage of the way of a unit. Consecutive stages on one resource hold it together. */
@@ -34,6 +35,7 @@ typedef struct {
   CollKind collective;     /**< STAGE_COLLECTIVE */
   double message_B;        /**< STAGE_COLLECTIVE: its size; 0: the unit's [B] */
   Move move;               /**< STAGE_MOVE; pushes to and pulls from Unit.server */
+  bool moves_message;      /**< STAGE_MOVE: what a codec made of the unit, if it did */
   double alpha_s;          /**< STAGE_MOVE, per hop on its longest way, on top of what the
                                 transport takes between machines [s] */
 } Stage;

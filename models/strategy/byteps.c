@@ -7,6 +7,10 @@
  * their gradients become ready. `servers` CPU machines of their own sum; with mixed_mode
  * the GPU machines sum as well, each part as large as its NIC can take.
  *
+ * A codec works between machines only: the host's threads encode each partition on its way
+ * to the server, which decodes every push, adds, and encodes the sum; the hosts decode
+ * that. BytePS leaves tensors below 64 KiB alone: "min_size" says so.
+ *
  * Source: byteps 0.2.5, operations.cc, core_loops.cc, scheduled_queue.cc, global.cc,
  * server/server.cc; Y. Jiang et al., OSDI 2020.
  */
@@ -114,5 +118,6 @@ const StrategyOps strategy_byteps = {
     .params = byteps_params,
     .params_size = sizeof(BytepsParams),
   },
+  .place = COMPRESS_PIECES,
   .compose = byteps_compose,
 };

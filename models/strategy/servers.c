@@ -37,21 +37,39 @@ static void add_message(Pipeline *pipeline, const char *name, Move move, double 
   pipeline_add_stage(pipeline, &(Stage){ .name = name,
                                          .kind = STAGE_MOVE,
                                          .move = move,
+                                         .moves_message = true,
                                          .resource = add_server_queue(pipeline, name),
                                          .alpha_s = message_s });
 }
 
-/* Host memory and servers between the local stages. */
-static void add_network(Pipeline *pipeline, const ServersPlan *plan)
+/* A server adds while it receives, so that only the last push is left to add; what it must
+ * decode first, it adds when all is there. */
+static void add_sum(Pipeline *pipeline, const ServersPlan *plan,
+                    const StrategyContext *context)
 {
-  add_copy(pipeline, "copy_d2h", MOVE_TO_HOST, plan->kernel_launch_s);
-  add_message(pipeline, "push", MOVE_PUSH, plan->message_s);
+  const bool decodes = context->compression != NULL;
+  const double n_left = decodes ? context->n_nodes : 1;
+
   pipeline_add_stage(
     pipeline, &(Stage){ .name = "sum",
-                        .kind = STAGE_WAIT,
+                        .kind = decodes ? STAGE_SERVE : STAGE_WAIT,
                         .resource = add_server_queue(pipeline, "server"),
-                        .per_B_s = (1 + plan->update_passes) / plan->server_sum_Bps });
+                        .per_B_s = (n_left + plan->update_passes) / plan->server_sum_Bps });
+}
+
+/* Host memory and servers between the local stages. */
+static void add_network(Pipeline *pipeline, const ServersPlan *plan,
+                        const StrategyContext *context)
+{
+  const guint threads =
+    context->compression == NULL ? 0 : pipeline_add_resource(pipeline, "codec threads", 1);
+
+  add_copy(pipeline, "copy_d2h", MOVE_TO_HOST, plan->kernel_launch_s);
+  strategy_add_encode(pipeline, context, threads);
+  add_message(pipeline, "push", MOVE_PUSH, plan->message_s);
+  add_sum(pipeline, plan, context);
   add_message(pipeline, "pull", MOVE_PULL, plan->message_s);
+  strategy_add_decode(pipeline, context, threads, false);
   add_copy(pipeline, "copy_h2d", MOVE_FROM_HOST, plan->kernel_launch_s);
 }
 
@@ -86,10 +104,10 @@ void servers_compose(const ServersPlan *plan, const StrategyContext *context,
     pipeline_add_stage(pipeline,
                        &(Stage){ .name = "queue", .kind = STAGE_WAIT, .resource = reduce });
   if (context->n_nodes > 1) {
-    add_network(pipeline, plan);
+    add_network(pipeline, plan, context);
     out->n_servers = plan->n_servers;
     out->n_extra_servers = plan->n_extra;
-    out->server_sum_Bps = plan->server_sum_Bps;
+    out->server_sum_Bps = context->compression == NULL ? plan->server_sum_Bps : 0;
   }
   if (has_neighbours)
     add_local(pipeline, "local_all_gather", MOVE_LOCAL_ALL_GATHER,

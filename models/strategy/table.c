@@ -1,14 +1,9 @@
 #include "models/strategy.h"
 
 const ModuleInfo *const strategy_table[] = {
-  &strategy_none.info,
-  &strategy_wait_free.info,
-  &strategy_horovod.info,
-  &strategy_ddp.info,
-  &strategy_mg_wfbp.info,
-  &strategy_bytescheduler.info,
-  &strategy_byteps.info,
-  &strategy_parameter_server.info,
-  &strategy_p3.info,
-  NULL,
+  &strategy_none.info,    &strategy_wait_free.info,
+  &strategy_horovod.info, &strategy_ddp.info,
+  &strategy_mg_wfbp.info, &strategy_bytescheduler.info,
+  &strategy_byteps.info,  &strategy_parameter_server.info,
+  &strategy_p3.info,      NULL,
 };

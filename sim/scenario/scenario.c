@@ -49,8 +49,13 @@ static const ModuleChoice library_choice = { "library", "name", library_table, "
                                              NULL };
 
 /* The rules of compression_params, whatever the codec. */
-static const char *const codec_extra[] = { "min_size", "skip_first_layers",
-                                           "skip_last_layers", "kernel_launch", NULL };
+static const char *const codec_extra[] = { "min_size",
+                                           "skip_first_layers",
+                                           "skip_last_layers",
+                                           "kernel_launch",
+                                           "cpu_threads",
+                                           "cpu_rate",
+                                           NULL };
 static const ModuleChoice codec_choice = { "codec", "codec", codec_table, "none",
                                            codec_extra };
 
@@ -122,10 +127,11 @@ static void check_compression(const Binder *binder, const Section *section,
     .spec = &setup->compression,
     .place = setup->strategy->place,
     .n_workers = setup->cluster.n_nodes * setup->cluster.node.n_gpus,
+    .n_nodes = setup->cluster.n_nodes,
   };
   g_autoptr(Compression) compression =
     compression_new(&config, workload, &setup->cluster.node.gpu);
-  if (!compression_check(compression, &error))
+  if (compression != NULL && !compression_check(compression, &error))
     bind_blame(binder, section, "", NULL, error->message);
 }
 

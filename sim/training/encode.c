@@ -38,15 +38,30 @@ static void count(const Item *item, Timeline *timeline)
     return;
   }
   timeline->message_B += encoding->message_B;
+  if (encoding->n_rounds == 0)
+    count_round(timeline, COLL_ALL_REDUCE, encoding->message_B);
   timeline->buffer_B = MAX(timeline->buffer_B, encoding->buffer_B);
   for (guint r = 0; r < encoding->n_rounds; r++)
     count_round(timeline, encoding->rounds[r].kind, encoding->rounds[r].size_B);
 }
 
+/* A piece of a gradient is encoded as a whole, or not at all. */
+static void encode_piece(const Job *job, Item *item)
+{
+  const guint32 gradient = g_array_index(item->unit.gradients, guint32, 0);
+
+  item->is_encoded = compression_takes(job->compression, gradient);
+  if (item->is_encoded)
+    item->encoding =
+      compression_encode_piece(job->compression, gradient, item->unit.size_B);
+}
+
 void job_encode_item(Job *job, Item *item)
 {
   item->is_encoded = job->encodes;
-  if (job->encodes)
+  if (job->encodes && compression_place(job->compression) == COMPRESS_PIECES)
+    encode_piece(job, item);
+  else if (job->encodes)
     item->encoding = compression_encode(job->compression, item->unit.gradients);
   if (job->compression != NULL && job->timeline.measuring)
     count(item, &job->timeline);

@@ -192,10 +192,12 @@ static void run_collective(Job *job, CollKind kind, double size_B)
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
 }
 
-static void run_move(Job *job, const Stage *stage, const Unit *unit)
+static void run_move(Job *job, const Stage *stage, const Item *item)
 {
+  const bool encoded = item->is_encoded && stage->moves_message;
+  const double size_B = encoded ? item->encoding.message_B : item->unit.size_B;
   const ExchangePhase phase =
-    exchange_move(job->exchange, stage->move, unit->server, stage->alpha_s, unit->size_B);
+    exchange_move(job->exchange, stage->move, item->unit.server, stage->alpha_s, size_B);
 
   timeline_depart(&job->timeline, engine_now_s(job->engine));
   transfer(job, &phase);
@@ -228,13 +230,17 @@ static void run_stage(Job *job, const Stage *stage, const Item *item)
     break;
   case STAGE_MOVE:
     engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));
-    run_move(job, stage, unit);
+    run_move(job, stage, item);
     break;
   case STAGE_ENCODE:
     engine_sleep(job->engine, item->encoding.encode_s);
     break;
   case STAGE_DECODE:
     engine_sleep(job->engine, item->encoding.decode_s);
+    break;
+  case STAGE_SERVE:
+    engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B) +
+                                item->encoding.serve_s);
     break;
   }
 }

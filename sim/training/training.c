@@ -239,6 +239,7 @@ static Compression *compression_of(const Setup *setup, const Workload *workload)
     .spec = &setup->compression,
     .place = setup->strategy->place,
     .n_workers = setup->cluster.n_nodes * setup->cluster.node.n_gpus,
+    .n_nodes = setup->cluster.n_nodes,
   };
 
   return compression_new(&config, workload, &setup->cluster.node.gpu);

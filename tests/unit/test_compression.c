@@ -360,6 +360,37 @@ static void test_error_feedback_takes_memory(void)
                          4 * (N_VALUES / 8 + 4), 1);
 }
 
+/* One piece of 100 MB on its way through host, server and host: encoded, decoded four times
+ * and encoded again, decoded, each time at 6 B a value; the rate is the only difference. */
+static void test_byteps_encodes_on_hosts_and_servers(void)
+{
+  const char *byteps = "{\"name\": \"byteps\", \"partition\": \"1 GB\", "
+                       "\"servers\": 1, \"placement\": \"ideal\"}";
+  const double fast_s = exposed_s(
+    4, byteps, "{\"codec\": \"fp16\", \"cpu_threads\": 2, \"cpu_rate\": \"4 GB/s\"}");
+  const double slow_s = exposed_s(
+    4, byteps, "{\"codec\": \"fp16\", \"cpu_threads\": 2, \"cpu_rate\": \"2 GB/s\"}");
+  g_autofree char *text = star(4, byteps, "{\"codec\": \"onebit\"}");
+  g_autoptr(Result) sign = forecast(text, true);
+
+  CU_ASSERT_DOUBLE_EQUAL((slow_s - fast_s) / (7 * 6 * N_VALUES / 8e9), 1, TOL_DIFFERENCE);
+  CU_ASSERT_EQUAL(sign->message_B, 4 * (N_VALUES / 32 + 1));
+  CU_ASSERT(stage_s(sign, "push") < 0.05 * (slow_s - fast_s));
+}
+
+/* Tensors that the rules leave alone travel to the servers as they are. */
+static void test_byteps_leaves_small_tensors_alone(void)
+{
+  g_autofree char *text =
+    racks("{\"name\": \"byteps\"}", "{\"codec\": \"fp16\", \"min_size\": \"64 KiB\"}");
+  g_autoptr(Result) folded = forecast(text, true);
+  g_autoptr(Result) explicit = forecast(text, false);
+
+  CU_ASSERT_EQUAL(folded->message_B, 6 * (2 * 3000000 + 4 * 300));
+  CU_ASSERT_DOUBLE_EQUAL(folded->iteration_time_s / explicit->iteration_time_s, 1,
+                         TOL_ENGINE);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -375,6 +406,8 @@ int main(void)
   CU_ADD_TEST(suite, test_ddp_encodes_buckets_and_horovod_tensors);
   CU_ADD_TEST(suite, test_horovod_fuses_messages);
   CU_ADD_TEST(suite, test_onebit_adam_begins_after_backward);
+  CU_ADD_TEST(suite, test_byteps_encodes_on_hosts_and_servers);
+  CU_ADD_TEST(suite, test_byteps_leaves_small_tensors_alone);
   CU_ADD_TEST(suite, test_error_feedback_takes_memory);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
