@@ -430,6 +430,8 @@ double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)
              .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
   };
 
+  if (!has_kind(exchange, kind))
+    return coll_floor_s(&call, size_B, &cost);
   return coll_floor_of_s(exchange_choose(exchange, kind, size_B).collective, &call, size_B,
                          &cost);
 }
