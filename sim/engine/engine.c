@@ -232,9 +232,11 @@ static void start_simgrid(void)
     NULL,
   };
   g_auto(GStrv) copy = g_strdupv((char **)arguments);
-  int n = (int)g_strv_length(copy);
+  /* SimGrid takes the options it knows out of the vector that it is given. */
+  g_autofree char **taken = g_memdup2(copy, sizeof arguments);
+  int n = (int)g_strv_length(taken);
 
-  simgrid_init(&n, copy);
+  simgrid_init(&n, taken);
 }
 
 double engine_now_s(const Engine *engine)
