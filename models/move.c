@@ -9,6 +9,8 @@ const char *const move_names[] = {
   [MOVE_FROM_HOST] = "from_host",
   [MOVE_PUSH] = "push",
   [MOVE_PULL] = "pull",
+  [MOVE_CROSS_ALL_REDUCE] = "cross_all_reduce",
+  [MOVE_HOST_ALL_REDUCE] = "host_all_reduce",
   [MOVE_N] = NULL,
 };
 
@@ -83,6 +85,45 @@ static CollPhase exchange_with(const Topology *topology, bool push, guint server
   return phase;
 }
 
+/* The second phase of the hierarchical all-reduce. */
+static CollPhase cross_rings(const Topology *topology, FlowSet *set)
+{
+  g_autoptr(Group) group = group_new_all(topology);
+  g_autoptr(GArray) phases = coll_phases_new();
+  const CollCall call = { .kind = COLL_ALL_REDUCE,
+                          .group = group,
+                          .n_rails = MAX(topology_nics_per_node(topology), 1) };
+
+  if (topology_n_nodes(topology) == 1)
+    return (CollPhase){ .set = set };
+  coll_hierarchical.phases(&call, topology, phases);
+  const CollPhase *between = &g_array_index(phases, CollPhase, 1);
+  append_set(set, between->set);
+  return (CollPhase){
+    .set = set,
+    .n_local_hops = between->n_local_hops,
+    .n_net_hops = between->n_net_hops,
+    .path_latency_s = between->path_latency_s,
+  };
+}
+
+static CollPhase host_ring(const Topology *topology, FlowSet *set)
+{
+  const guint n = topology_n_nodes(topology);
+  const guint n_rails = MAX(topology_nics_per_node(topology), 1);
+  const guint n_hops = 2 * (n - 1);
+  const double share = (double)n_hops / n / n_rails;
+  double hop_s = 0;
+
+  for (guint node = 0; node < n && n > 1; node++)
+    for (guint rail = 0; rail < n_rails; rail++) {
+      const double latency_s =
+        topology_add_host_flow(topology, node, (node + 1) % n, rail, share, set);
+      hop_s = MAX(hop_s, latency_s);
+    }
+  return (CollPhase){ .set = set, .n_net_hops = n_hops, .path_latency_s = n_hops * hop_s };
+}
+
 CollPhase move_phase(const Topology *topology, Move move, guint server)
 {
   FlowSet *set = flow_set_new();
@@ -102,6 +143,12 @@ CollPhase move_phase(const Topology *topology, Move move, guint server)
   case MOVE_PUSH:
   case MOVE_PULL:
     phase = exchange_with(topology, move == MOVE_PUSH, server, set);
+    break;
+  case MOVE_CROSS_ALL_REDUCE:
+    phase = cross_rings(topology, set);
+    break;
+  case MOVE_HOST_ALL_REDUCE:
+    phase = host_ring(topology, set);
     break;
   case MOVE_N:
     g_return_val_if_reached(phase);

@@ -1,6 +1,7 @@
 /**
  * @file move.h
- * @brief Data movements of parameter servers: inside nodes, to host memory, to servers.
+ * @brief Data movements that strategies put together themselves: inside nodes, to host
+ * memory, to servers, between nodes.
  *
  * Each is one phase for all nodes at once, per byte of a message (a tensor or partition).
  */
@@ -16,6 +17,9 @@ typedef enum {
   MOVE_FROM_HOST,            /**< and back */
   MOVE_PUSH,                 /**< every node sends the message to one machine */
   MOVE_PULL,                 /**< that machine sends it to every node */
+  MOVE_CROSS_ALL_REDUCE,     /**< rings of the GPUs with one place in their nodes, each for
+                                  its part */
+  MOVE_HOST_ALL_REDUCE,      /**< a ring of the nodes' host memories */
   MOVE_N
 } Move;
 

@@ -84,6 +84,7 @@ Result *result_new(void)
   result->stages = array_new(sizeof(StageUse), stage_use_clear);
   result->constants = constants_new();
   result->tracks = g_ptr_array_new_with_free_func(g_free);
+  result->warnings = g_ptr_array_new_with_free_func(g_free);
   result->spans = array_new(sizeof(Span), span_clear);
   result->link_spans = array_new(sizeof(LinkSpan), NULL);
   result->replicas = 1;
@@ -102,6 +103,7 @@ void result_free(Result *result)
   g_array_unref(result->stages);
   g_array_unref(result->constants);
   g_ptr_array_unref(result->tracks);
+  g_ptr_array_unref(result->warnings);
   g_array_unref(result->spans);
   g_array_unref(result->link_spans);
   g_free(result);
@@ -123,6 +125,11 @@ void result_add_stage(Result *result, const char *name, double busy_s)
 void result_add_constant(Result *result, const Constant *constant)
 {
   constants_add(result->constants, constant);
+}
+
+void result_add_warning(Result *result, const char *sentence)
+{
+  g_ptr_array_add(result->warnings, g_strdup(sentence));
 }
 
 void result_add_track(Result *result, const char *name)

@@ -72,9 +72,10 @@ typedef struct {
   char *bottleneck; /**< tier whose busiest link bounds the largest unit, or
                          one of RESULT_BOUND_... */
 
-  GArray *links;     /**< of LinkUse, tiers in use */
-  GArray *stages;    /**< of StageUse, in pipeline order */
-  GArray *constants; /**< of Constant */
+  GArray *links;       /**< of LinkUse, tiers in use */
+  GArray *stages;      /**< of StageUse, in pipeline order */
+  GArray *constants;   /**< of Constant */
+  GPtrArray *warnings; /**< of char *: sentences that a reader should not miss */
 
   /** 95 % interval of the mean over replicas; 0 wide with one replica. */
   guint replicas;
@@ -120,6 +121,7 @@ bool result_is_coded(const Result *result);
 /** Appenders that take copies of the strings. */
 void result_add_stage(Result *result, const char *name, double busy_s);
 void result_add_constant(Result *result, const Constant *constant);
+void result_add_warning(Result *result, const char *sentence);
 void result_add_track(Result *result, const char *name);
 void result_add_span(Result *result, guint track, const char *name, double start_s,
                      double end_s);

@@ -79,6 +79,9 @@ typedef struct {
    *  @p again_s is set for SCHEDULE_LATER, later than @p now_s by more than
    *  SCHEDULE_INSTANT_S. Required. */
   ScheduleAnswer (*next)(void *self, double now_s, Unit *unit, double *again_s);
+
+  /** A unit has been synchronised. @return ask next(). NULL: does not mind. */
+  bool (*finished)(void *self, const Unit *unit, double now_s);
 } ScheduleOps;
 
 extern const ModuleInfo *const schedule_table[];
@@ -133,6 +136,7 @@ typedef struct {
   double threshold_B; /**< largest fused buffer; 0: nothing is fused */
   double padding_B;   /**< sizes are rounded up to a multiple in a fused buffer; 1: none */
   guint cache_capacity; /**< names the cache holds; 0: no cache */
+  bool blocks; /**< the loop runs operations itself and goes on when they are done */
 } HorovodCycleRule;
 
 /** Will any two neighbours of @p workload ever share a buffer? */

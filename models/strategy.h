@@ -89,6 +89,8 @@ typedef struct {
   void *schedule_state; /**< owned; freed with schedule->free() */
   Pipeline pipeline;
   double communication_B;  /**< buffers on one GPU [B] */
+  const char *algorithm;   /**< what its moves come to, for the report; NULL: servers */
+  double stall_warning_s;  /**< longer iterations deserve a warning; 0: never */
   double server_sum_Bps;   /**< what one server adds of what it receives; 0: no limit */
   guint n_servers;         /**< that units may name; 0 without STAGE_MOVE to servers */
   guint n_extra_servers;   /**< of them, the first so many run on machines of their own, the
@@ -151,6 +153,13 @@ double strategy_copy_s_per_B(const GpuSpec *gpu);
 #define STRATEGY_KERNEL_LAUNCH "3.8 us"
 #define STRATEGY_KERNEL_LAUNCH_ORIGIN                                                      \
   "NVIDIA blog, Getting Started with CUDA Graphs (2019), V100"
+
+/** NCCL's Ring in its Simple protocol, for stages that run a part of a collective: once per
+ *  call, per hop over NVLink, per hop between nodes. NCCL 2.30.7 tuning.cc, baseLatencies,
+ *  hwLatencies [s] */
+#define STRATEGY_NCCL_LAUNCH_S 8.4e-6
+#define STRATEGY_NCCL_HOP_S 3.4e-6
+#define STRATEGY_NCCL_NET_HOP_S 14e-6
 
 void composition_clear(Composition *composition);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Composition, composition_clear)

@@ -10,8 +10,9 @@
  *     end(c)   = start(c) + negotiation
  *
  * A gradient goes with the first cycle that starts when it is ready or later. NCCL
- * operations are only enqueued, so that transfers do not hold up the loop. Cycles in which
- * nothing is ready all last the same time and are skipped by arithmetic.
+ * operations are only enqueued, so that transfers do not hold up the loop; those of MPI
+ * block it until they are done, and end(c) is when the last of the cycle is. Cycles in
+ * which nothing is ready all last the same time and are skipped by arithmetic.
  *
  * Negotiation takes the short way when every rank finds every name in its response cache:
  * not in the first iteration, never without a cache (then idle cycles take the long way
@@ -45,6 +46,7 @@ typedef struct {
   GArray *waiting;    /* of Waiting, in the order of this iteration */
   guint n_sent;       /* of them, gone */
   guint n_negotiated; /* of them, gone or about to go */
+  guint n_out;        /* units on their way */
 } HorovodCycle;
 
 static void *horovod_cycle_new(const void *params, const Workload *workload)
@@ -146,6 +148,8 @@ static ScheduleAnswer horovod_cycle_next(void *data, double now_s, Unit *unit,
   if (self->n_sent == self->waiting->len)
     return SCHEDULE_IDLE;
   if (self->n_sent == self->n_negotiated) {
+    if (self->rule.blocks && self->n_out > 0)
+      return SCHEDULE_IDLE;
     const double start_s = cycle_at_or_after_s(
       self, g_array_index(self->waiting, Waiting, self->n_sent).ready_s);
     const double end_s = start_s + negotiation_s;
@@ -156,7 +160,18 @@ static ScheduleAnswer horovod_cycle_next(void *data, double now_s, Unit *unit,
     take(self, start_s, negotiation_s);
   }
   fuse(self, unit);
+  self->n_out++;
   return SCHEDULE_UNIT;
+}
+
+static bool horovod_cycle_finished(void *data, const Unit *unit G_GNUC_UNUSED, double now_s)
+{
+  HorovodCycle *self = data;
+
+  self->n_out--;
+  if (self->rule.blocks)
+    self->next_s = MAX(self->next_s, now_s);
+  return self->rule.blocks;
 }
 
 bool horovod_cycle_can_fuse(const HorovodCycleRule *rule, const Workload *workload)
@@ -181,4 +196,5 @@ const ScheduleOps schedule_horovod_cycle = {
   .begin = horovod_cycle_begin,
   .ready = horovod_cycle_ready,
   .next = horovod_cycle_next,
+  .finished = horovod_cycle_finished,
 };

@@ -40,6 +40,9 @@ typedef struct {
   guint cache_capacity;
   guint num_nccl_streams;
   bool batch_d2d_memcopies;
+  bool hierarchical_allreduce;
+  bool torus_allreduce;
+  double stall_check_time_s;
   double control_latency_s;
   double kernel_launch_s;
 } HorovodParams;
@@ -90,6 +93,32 @@ static const ParamSpec horovod_params[] = {
     .origin = "horovod 0.28.1 global_state.h",
   },
   {
+    .key = "hierarchical_allreduce",
+    .type = PARAM_BOOL,
+    .offset = offsetof(HorovodParams, hierarchical_allreduce),
+    .fallback = "false",
+    .help = "NCCL inside nodes, MPI between their hosts; goes before torus_allreduce",
+    .origin = "horovod 0.28.1 operations.cc",
+  },
+  {
+    .key = "torus_allreduce",
+    .type = PARAM_BOOL,
+    .offset = offsetof(HorovodParams, torus_allreduce),
+    .fallback = "false",
+    .help = "NCCL inside nodes, then between GPUs of one place in their nodes",
+    .origin = "horovod 0.28.1 operations.cc",
+  },
+  {
+    .key = "stall_check_time",
+    .type = PARAM_SECONDS,
+    .offset = offsetof(HorovodParams, stall_check_time_s),
+    .fallback = "60 s",
+    .min = 0,
+    .max = 1e6,
+    .help = "iterations longer than this deserve a warning; 0: never",
+    .origin = "horovod 0.28.1 stall_inspector.h, HOROVOD_STALL_CHECK_TIME_SECONDS",
+  },
+  {
     .key = "control_latency",
     .type = PARAM_SECONDS,
     .offset = offsetof(HorovodParams, control_latency_s),
@@ -138,7 +167,65 @@ static HorovodCycleRule cycle_rule(const HorovodParams *self,
     .threshold_B = ceil((double)self->fusion_threshold_B / unit_B) * unit_B,
     .padding_B = self->batch_d2d_memcopies ? BATCHED_PADDING_B : 1,
     .cache_capacity = self->cache_capacity,
+    .blocks = self->hierarchical_allreduce && context->n_nodes > 1,
   };
+}
+
+static void add_move(Pipeline *pipeline, const Stage *proto)
+{
+  Stage stage = *proto;
+  stage.name = move_names[stage.move];
+  stage.kind = STAGE_MOVE;
+  pipeline_add_stage(pipeline, &stage);
+}
+
+/* What MPI does between the hosts, from and to the memory of the GPUs. */
+static void add_hosts(Pipeline *pipeline, const HorovodParams *self, guint stream)
+{
+  add_move(
+    pipeline,
+    &(Stage){ .move = MOVE_TO_HOST, .resource = stream, .fixed_s = self->kernel_launch_s });
+  add_move(pipeline, &(Stage){ .move = MOVE_HOST_ALL_REDUCE,
+                               .resource = stream,
+                               .alpha_s = self->control_latency_s });
+  add_move(pipeline, &(Stage){ .move = MOVE_FROM_HOST,
+                               .resource = stream,
+                               .fixed_s = self->kernel_launch_s });
+}
+
+static void add_local(Pipeline *pipeline, Move move, guint stream)
+{
+  add_move(pipeline, &(Stage){ .move = move,
+                               .resource = stream,
+                               .fixed_s = STRATEGY_NCCL_LAUNCH_S,
+                               .alpha_s = STRATEGY_NCCL_HOP_S });
+}
+
+/* One NCCL call, or the three steps. */
+static void add_all_reduce(const HorovodParams *self, const StrategyContext *context,
+                           guint stream, Composition *out)
+{
+  Pipeline *pipeline = &out->pipeline;
+
+  if (context->n_nodes == 1 || !(self->hierarchical_allreduce || self->torus_allreduce)) {
+    pipeline_add_stage(pipeline, &(Stage){
+                                   .name = "all_reduce",
+                                   .kind = STAGE_COLLECTIVE,
+                                   .collective = COLL_ALL_REDUCE,
+                                   .resource = stream,
+                                 });
+    return;
+  }
+  add_local(pipeline, MOVE_LOCAL_REDUCE_SCATTER, stream);
+  if (self->hierarchical_allreduce)
+    add_hosts(pipeline, self, stream);
+  else
+    add_move(pipeline, &(Stage){ .move = MOVE_CROSS_ALL_REDUCE,
+                                 .resource = stream,
+                                 .fixed_s = STRATEGY_NCCL_LAUNCH_S,
+                                 .alpha_s = STRATEGY_NCCL_NET_HOP_S });
+  add_local(pipeline, MOVE_LOCAL_ALL_GATHER, stream);
+  out->algorithm = self->hierarchical_allreduce ? "hierarchical/mpi" : "torus";
 }
 
 static void horovod_compose(const void *params, const StrategyContext *context,
@@ -163,16 +250,12 @@ static void horovod_compose(const void *params, const StrategyContext *context,
 
   strategy_add_encode(pipeline, context, coder);
   pipeline_add_stage(pipeline, &copy);
-  pipeline_add_stage(pipeline, &(Stage){
-                                 .name = "all_reduce",
-                                 .kind = STAGE_COLLECTIVE,
-                                 .collective = COLL_ALL_REDUCE,
-                                 .resource = stream,
-                               });
+  add_all_reduce(self, context, stream, out);
   copy.name = "copy_out";
   pipeline_add_stage(pipeline, &copy);
   strategy_add_decode(pipeline, context, coder, true);
 
+  out->stall_warning_s = self->stall_check_time_s;
   out->schedule = &schedule_horovod_cycle;
   out->schedule_state = out->schedule->new (&rule, context->workload);
   if (horovod_cycle_can_fuse(&rule, context->workload))

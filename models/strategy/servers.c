@@ -1,18 +1,13 @@
 #include "models/strategy/servers.h"
 
-/* NCCL's Simple protocol inside a node: 2.30.7 tuning.cc, hwLatencies NVLINK and
- * baseLatencies of Ring [s]. */
-#define LOCAL_HOP_S 3.4e-6
-#define LOCAL_LAUNCH_S 8.4e-6
-
 static void add_local(Pipeline *pipeline, const char *name, Move move, guint resource)
 {
   pipeline_add_stage(pipeline, &(Stage){ .name = name,
                                          .kind = STAGE_MOVE,
                                          .move = move,
                                          .resource = resource,
-                                         .fixed_s = LOCAL_LAUNCH_S,
-                                         .alpha_s = LOCAL_HOP_S });
+                                         .fixed_s = STRATEGY_NCCL_LAUNCH_S,
+                                         .alpha_s = STRATEGY_NCCL_HOP_S });
 }
 
 static void add_copy(Pipeline *pipeline, const char *name, Move move, double launch_s)

@@ -194,6 +194,17 @@ static void write_timeline(JsonEmit *emit, const Result *result)
   json_close(emit, '}');
 }
 
+/* Only where there are any. */
+static void write_warnings(JsonEmit *emit, const Result *result)
+{
+  if (result->warnings->len == 0)
+    return;
+  json_open(emit, "warnings", '[');
+  for (guint i = 0; i < result->warnings->len; i++)
+    json_text(emit, NULL, g_ptr_array_index(result->warnings, i));
+  json_close(emit, ']');
+}
+
 static void write_result(JsonEmit *emit, const Result *result, bool private)
 {
   json_open(emit, NULL, '{');
@@ -204,6 +215,7 @@ static void write_result(JsonEmit *emit, const Result *result, bool private)
   write_links(emit, result);
   write_stages(emit, result);
   write_intervals(emit, result);
+  write_warnings(emit, result);
   write_constant_list(emit, result->constants, private);
   if (private) {
     json_text(emit, "engine", result->engine);

@@ -211,6 +211,20 @@ static bool read_constants(const cJSON *object, Result *result, GError **error)
   return true;
 }
 
+/* Where there are none the member is missing. */
+static bool read_warnings(const cJSON *object, Result *result, GError **error)
+{
+  const cJSON *array = member(object, "warnings"), *item;
+
+  cJSON_ArrayForEach(item, array)
+  {
+    if (!cJSON_IsString(item))
+      return refuse("warnings", "texts", error);
+    result_add_warning(result, item->valuestring);
+  }
+  return true;
+}
+
 static bool read_tracks(const cJSON *timeline, Result *result, GError **error)
 {
   const cJSON *array = array_of(timeline, "tracks", error), *item;
@@ -317,8 +331,8 @@ static Result *read_result(const cJSON *root, const cJSON *object, GError **erro
   if (!read_fields(object, result_fields, result, error) ||
       !read_fields(member(object, "latency_s"), result_latency_fields, result, error) ||
       !read_links(object, result, error) || !read_stages(object, result, error) ||
-      !read_intervals(object, result, error) || !read_constants(object, result, error) ||
-      !read_engine(root, object, result, error) ||
+      !read_intervals(object, result, error) || !read_warnings(object, result, error) ||
+      !read_constants(object, result, error) || !read_engine(root, object, result, error) ||
       !read_timeline(member(object, "timeline"), result, error))
     return NULL;
   if (!result_check(result, &broken)) {

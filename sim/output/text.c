@@ -237,6 +237,16 @@ static void append_links(const Result *result, GString *out)
   }
 }
 
+static void append_warnings(const Result *result, GString *out)
+{
+  for (guint i = 0; i < result->warnings->len; i++) {
+    g_autofree char *sentence =
+      g_strdup_printf("Warning: %s", (char *)g_ptr_array_index(result->warnings, i));
+    g_string_append_c(out, '\n');
+    show_paragraph(out, 2, sentence);
+  }
+}
+
 static void append_report(const Result *result, bool colour, GString *out)
 {
   g_autofree char *why = result_explain(result, NULL);
@@ -250,6 +260,7 @@ static void append_report(const Result *result, bool colour, GString *out)
   append_split(result, colour, out);
   append_stages(result, out);
   append_links(result, out);
+  append_warnings(result, out);
   g_string_append_c(out, '\n');
   show_paragraph(out, 2, why);
   append_note(result, out);

@@ -81,6 +81,15 @@ static void synchronise(Job *job, guint32 gradient)
   job->n_pending--;
 }
 
+static void tell_schedule(Job *job, const Unit *unit)
+{
+  const ScheduleOps *schedule = job->composition->schedule;
+
+  if (schedule->finished != NULL &&
+      schedule->finished(job_schedule_state(job), unit, engine_now_s(job->engine)))
+    job_wake_dispatcher(job);
+}
+
 static void finish(Job *job, Item *item)
 {
   const guint n_before = job->n_pending;
@@ -94,6 +103,8 @@ static void finish(Job *job, Item *item)
       synchronise(job, gradient);
   }
   return_credit(job, item, job->composition->pipeline.stages->len);
+  if (!fetched)
+    tell_schedule(job, &item->unit);
   item_free(item);
   if ((fetched || job->n_pending < n_before) && job->worker_waits) {
     job->worker_waits = false;

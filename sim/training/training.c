@@ -2,6 +2,7 @@
 
 #include "models/memory.h"
 #include "sim/base/stats.h"
+#include "sim/base/units.h"
 #include "sim/training/job.h"
 
 /* Messages may meet if more than one server runs stages that transfer. */
@@ -190,7 +191,9 @@ static void measure_exchange(const Job *job, Result *result)
     return;
   if (stage == NULL) {
     result->algorithm =
-      g_strdup_printf("push_pull to %u servers", job->composition->n_servers);
+      job->composition->algorithm != NULL
+        ? g_strdup(job->composition->algorithm)
+        : g_strdup_printf("push_pull to %u servers", job->composition->n_servers);
     result->bottleneck = g_strdup(exchange_moves_bottleneck(job->exchange, largest_B));
     return;
   }
@@ -203,6 +206,21 @@ static void measure_exchange(const Job *job, Result *result)
   result->bottleneck = g_strdup(exchange_bottleneck(job->exchange, kind, largest_B));
 }
 
+static void warn(const Job *job, Result *result)
+{
+  const double limit_s = job->composition->stall_warning_s;
+
+  if (!(limit_s > 0) || result->iteration_time_s <= limit_s)
+    return;
+  g_autofree char *time = units_show_seconds(result->iteration_time_s, 3);
+  g_autofree char *limit = units_show_seconds(limit_s, 3);
+  g_autofree char *sentence =
+    g_strdup_printf("an iteration takes %s; %s warns of stalled tensors when some ranks "
+                    "have been waiting for others for %s.",
+                    time, job->setup->strategy->info.name, limit);
+  result_add_warning(result, sentence);
+}
+
 static void measure(const Job *job, bool folded, Result *result)
 {
   describe(job, folded, result);
@@ -211,6 +229,7 @@ static void measure(const Job *job, bool folded, Result *result)
   measure_latency(job, result);
   measure_links(job, result);
   measure_exchange(job, result);
+  warn(job, result);
   result->replicas = 1;
   if (job->timeline.traced) {
     result->last_start_s = job->last_from_s;

@@ -92,6 +92,8 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     "{\"name\": \"wait_free\", \"streams\": 3}",
     "{\"name\": \"horovod\"}",
     "{\"name\": \"horovod\", \"num_nccl_streams\": 2}",
+    "{\"name\": \"horovod\", \"torus_allreduce\": true}",
+    "{\"name\": \"horovod\", \"hierarchical_allreduce\": true}",
     "{\"name\": \"ddp\"}",
     "{\"name\": \"ddp\", \"find_unused_parameters\": true, \"bucket_cap_mb\": 4}",
     "{\"name\": \"bytescheduler\"}",
