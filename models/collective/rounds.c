@@ -11,31 +11,38 @@ static GArray *messages_of(const Rounds *rounds, const CollCall *call, guint rou
 
 /* The messages of the last round that each rank took part in. */
 typedef struct {
-  guint round; /* + 1; 0: none yet */
-  GArray *ids; /* of guint */
+  GPtrArray *ids; /* of each rank: GArray of guint */
+  guint *round;   /* of each rank: that round + 1; 0: none yet */
 } Last;
 
-static Last *last_new(guint n)
+static Last last_new(guint n)
 {
-  Last *last = g_new0(Last, n);
+  Last last = { g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
+                g_new0(guint, n) };
   for (guint i = 0; i < n; i++)
-    last[i].ids = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_ptr_array_add(last.ids, g_array_new(FALSE, FALSE, sizeof(guint)));
   return last;
 }
 
-static void last_free(Last *last, guint n)
+static void last_clear(Last *last)
 {
-  for (guint i = 0; i < n; i++)
-    g_array_unref(last[i].ids);
-  g_free(last);
+  g_ptr_array_unref(last->ids);
+  g_free(last->round);
 }
 
-static void last_add(Last *last, guint round, guint id)
+static GArray *last_ids(const Last *last, guint rank)
 {
-  if (last->round != round + 1)
-    g_array_set_size(last->ids, 0);
-  last->round = round + 1;
-  g_array_append_val(last->ids, id);
+  return g_ptr_array_index(last->ids, rank);
+}
+
+static void last_add(const Last *last, guint rank, guint round, guint id)
+{
+  GArray *ids = last_ids(last, rank);
+
+  if (last->round[rank] != round + 1)
+    g_array_set_size(ids, 0);
+  last->round[rank] = round + 1;
+  g_array_append_val(ids, id);
 }
 
 /* Ids that both lists may hold are named once. */
@@ -64,10 +71,10 @@ static guint add_step(const Rounds *rounds, const RoundMessage *message, double 
                                               .size_B = message->n_chunks * chunk_B });
 
   if (!rounds->answers) {
-    wait_for(plan, last[message->src].ids, NULL);
-    wait_for(plan, last[message->dst].ids, last[message->src].ids);
+    wait_for(plan, last_ids(last, message->src), NULL);
+    wait_for(plan, last_ids(last, message->dst), last_ids(last, message->src));
   } else if (answered[message->src] == PLAN_START) {
-    wait_for(plan, last[message->src].ids, NULL);
+    wait_for(plan, last_ids(last, message->src), NULL);
     answered[message->src] = id;
   } else {
     plan_also_after_same(plan, answered[message->src]);
@@ -80,7 +87,7 @@ void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan
   const guint n = call->group->n_ranks;
   const double chunk_B = size_B * rounds->chunk_share(call);
   g_autofree guint *answered = g_new(guint, n);
-  Last *last = last_new(n);
+  Last last = last_new(n);
 
   for (guint round = 0; round < rounds->n_rounds(call); round++) {
     g_autoptr(GArray) messages = messages_of(rounds, call, round);
@@ -89,16 +96,16 @@ void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan
     for (guint rank = 0; rank < n; rank++)
       answered[rank] = PLAN_START;
     for (guint i = 0; i < messages->len; i++)
-      add_step(rounds, &g_array_index(messages, RoundMessage, i), chunk_B, last, answered,
+      add_step(rounds, &g_array_index(messages, RoundMessage, i), chunk_B, &last, answered,
                plan);
     for (guint i = 0; i < messages->len; i++) {
       const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
-      last_add(&last[message->dst], round, first + i);
+      last_add(&last, message->dst, round, first + i);
       if (!rounds->answers)
-        last_add(&last[message->src], round, first + i);
+        last_add(&last, message->src, round, first + i);
     }
   }
-  last_free(last, n);
+  last_clear(&last);
 }
 
 /* The rail of the NIC next to @p rank, of those that share the message. */
@@ -200,8 +207,8 @@ static double loads_s_per_B(Loads *loads, const CollCost *cost)
     s_per_B = MAX(s_per_B, loads->local[i] / cost->local.bandwidth_Bps);
   for (guint i = 0; i < 2 * loads->n_ports; i++)
     s_per_B = MAX(s_per_B, loads->net[i] / cost->net.bandwidth_Bps);
-  memset(loads->local, 0, 2 * loads->n_ranks * sizeof(double));
-  memset(loads->net, 0, 2 * loads->n_ports * sizeof(double));
+  memset(loads->local, 0, 2 * (gsize)loads->n_ranks * sizeof(double));
+  memset(loads->net, 0, 2 * (gsize)loads->n_ports * sizeof(double));
   return s_per_B;
 }
 

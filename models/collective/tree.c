@@ -8,7 +8,9 @@ void tree_init(Tree *tree, guint n, guint *parent)
   g_autofree guint *children = g_new(guint, n);
   guint n_placed = 0;
 
-  *tree = (Tree){ .n = n, .parent = parent, .order = g_new(guint, n) };
+  tree->n = n;
+  tree->parent = parent;
+  tree->order = g_new(guint, n);
   for (guint rank = 0; rank < n; rank++) {
     if (parent[rank] == TREE_ROOT)
       tree->order[n_placed++] = rank;
