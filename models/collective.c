@@ -23,6 +23,29 @@ static double flows_s(const CollPhase *phase, const CollTerms *terms, double siz
   return phase->bound_s_per_B * size_B * terms->wire_factor;
 }
 
+/* Latencies of the longest chain that no queue hides. The chain takes its hops and its own
+ * bytes, the busiest link the latency of one hop and its queue; the longer of the two
+ * counts. (The cycle time of a ring of queues: F. Baccelli, G. Cohen, G. J. Olsder, J.-P.
+ * Quadrat, "Synchronization and Linearity", 1992, chapter 3.) Channels that limit all hops
+ * alike leave no slack beyond what the links take longer than they do. */
+static double hops_s(const CollPhase *phase, const CollTerms *terms, double size_B)
+{
+  const double all_s = phase->n_local_hops * terms->alpha_local_s +
+                       phase->n_net_hops * terms->alpha_net_s + phase->path_latency_s;
+  const double one_s =
+    phase->n_net_hops > 0
+      ? terms->alpha_net_s + phase->path_latency_s / phase->n_net_hops
+      : terms->alpha_local_s + phase->path_latency_s / MAX(phase->n_local_hops, 1);
+  const double slack_s = phase->slack_s_per_B * size_B * terms->wire_factor;
+  const double beyond_s =
+    flows_s(phase, terms, size_B) - coll_phase_least_s(phase, terms, size_B);
+  const double hidden_s = MAX(0, MIN(slack_s, beyond_s));
+
+  if (terms->additive)
+    return all_s;
+  return MAX(MIN(one_s, all_s), all_s - hidden_s);
+}
+
 double coll_phase_wait_s(const CollPhase *phase, const CollTerms *terms, double size_B)
 {
   const double flow_s = flows_s(phase, terms, size_B);
@@ -31,9 +54,7 @@ double coll_phase_wait_s(const CollPhase *phase, const CollTerms *terms, double 
   /* Channels that slow the flows down slow the first chunk down alike. */
   const double slower = flow_s > 0 && least_s > flow_s ? least_s / flow_s : 1;
 
-  return phase->n_local_hops * terms->alpha_local_s +
-         phase->n_net_hops * terms->alpha_net_s + phase->path_latency_s +
-         phase->fill_s_per_B * chunk_B * slower;
+  return hops_s(phase, terms, size_B) + phase->fill_s_per_B * chunk_B * slower;
 }
 
 double coll_phase_idle_s(const CollPhase *phase, const CollTerms *terms, double size_B)

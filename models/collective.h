@@ -69,10 +69,14 @@ typedef struct {
   double path_latency_s; /**< of the links along those hops [s] */
   double bound_s_per_B;  /**< flow_set_bound_s_per_B() of the set, as the links were when
                               the phase was made */
-  double fill_s_per_B; /**< a pipeline fills: seconds that the first chunk needs to the end
-                            of the longest way, beyond its part of the flow set time, per
-                            byte of chunk; 0 if nothing is pipelined */
-  double rank_share;   /**< bytes that the busiest rank sends per byte of the message */
+  double fill_s_per_B;  /**< a pipeline fills: seconds that the first chunk needs to the end
+                             of the longest way, beyond its part of the flow set time, per
+                             byte of chunk; 0 if nothing is pipelined */
+  double rank_share;    /**< bytes that the busiest rank sends per byte of the message */
+  double slack_s_per_B; /**< where messages queue for the slowest of unequal hops, the
+                             latencies of the others pass meanwhile: how much less the bytes
+                             need along the longest chain than the flow set needs, per byte
+                             of the message; 0 if all hops are as slow */
 } CollPhase;
 
 /** What a library and its protocol make of a phase. */
@@ -81,6 +85,9 @@ typedef struct {
   double alpha_net_s;   /**< per hop between nodes [s] */
   double wire_factor;   /**< bytes on the wire per byte of message, >= 1 */
   double chunk_B;       /**< as in CollCall [B] */
+  bool additive;        /**< latencies and bytes add up, as the cost model that the alphas
+                             were fitted with has it; else latencies hide in the queues of
+                             slower hops, see CollPhase.slack_s_per_B */
   double rank_Bps;      /**< what the channels of one rank send at most, without the wire
                              factor; 0: no limit [B/s] */
 } CollTerms;

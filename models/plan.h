@@ -19,6 +19,9 @@ typedef struct {
   guint first_chunk, n_chunks; /**< which parts of the buffer travel */
   guint after;                 /**< id of a message that must have arrived before */
   bool reduce;                 /**< summed into what dst holds; otherwise replaces it */
+  guint channel;               /**< of those from src to dst: the messages of one follow one
+                                    another, those of different ones share the way */
+  guint rail;                  /**< between nodes: 1 + the rail; 0: all rails, evenly */
   double size_B;               /**< payload [B] */
 } PlanStep;
 

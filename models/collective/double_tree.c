@@ -141,7 +141,9 @@ static void double_tree_plan(const CollCall *call, double size_B, Plan *plan)
     pipes[i] = (PlanTree){ .tree = &trees[i],
                            .first_chunk = i * n_chunks,
                            .width = 1,
-                           .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n_trees };
+                           .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n_trees,
+                           .channel = i,
+                           .rail = call->group->n_nodes > 1 ? 1 + i / N_TREES : 0 };
   for (guint chunk = 0; chunk < n_chunks; chunk++)
     tree_plan_chunk(pipes, n_trees, chunk, true, true, NULL, plan);
   trees_free(trees, n_trees);

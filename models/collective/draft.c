@@ -13,6 +13,7 @@ Chain chain_join(Chain chain, Chain next)
     .n_local_hops = chain.n_local_hops + next.n_local_hops,
     .n_net_hops = chain.n_net_hops + next.n_net_hops,
     .latency_s = chain.latency_s + next.latency_s,
+    .s_per_B = chain.s_per_B + next.s_per_B,
   };
 }
 
@@ -119,7 +120,8 @@ void draft_finish(Draft *draft, const char *name, Chain chain, double way_s_per_
   };
 
   phase.fill_s_per_B = MAX(0, way_s_per_B - phase.bound_s_per_B);
-
+  if (chain.s_per_B > 0)
+    phase.slack_s_per_B = MAX(0, phase.bound_s_per_B - chain.s_per_B);
   for (guint rank = 0; rank < draft->call->group->n_ranks; rank++)
     phase.rank_share = MAX(phase.rank_share, draft->sent[rank]);
   if (flow_set_n_flows(draft->set) > 0) {

@@ -10,6 +10,8 @@
 typedef struct {
   guint n_local_hops, n_net_hops;
   double latency_s; /**< of the links along them [s] */
+  double s_per_B;   /**< what their bytes need, per byte of message; 0: as long as the flow
+                         set [s/B] */
 } Chain;
 
 /** The chain followed by one more. */

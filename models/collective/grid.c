@@ -134,13 +134,13 @@ static void plan_rows(const Draught *draught, bool reduce, double chunk_B, Plan 
       for (guint place = 0; place <= n; place++)
         blocks[place] = grid_first_block(grid, row, place);
       const PlanRingWait wait = { blocks, &draught->arrived[(gsize)row * grid->n_blocks] };
-      const PlanRing ring = { n,
-                              &draught->ranks[first],
-                              &draught->first_chunks[first],
-                              &draught->n_chunks[first],
-                              chunk_B,
-                              &draught->arrived_row[first],
-                              1 };
+      const PlanRing ring = { .n = n,
+                              .ranks = &draught->ranks[first],
+                              .first_chunks = &draught->first_chunks[first],
+                              .n_chunks = &draught->n_chunks[first],
+                              .chunk_B = chunk_B,
+                              .arrived = &draught->arrived_row[first],
+                              .stride = 1 };
       if (round + 1 < n)
         rings_plan_round(&ring, round, reduce, !reduce && round == 0 ? &wait : NULL, plan);
     }
@@ -157,10 +157,14 @@ static void plan_columns(const Draught *draught, bool reduce, double chunk_B, Pl
     for (guint block = 0; block < grid->n_blocks; block++) {
       const gsize first = (gsize)block * grid->n_rows;
       const PlanRingWait wait = { draught->own_wait, &draught->started[first] };
-      const PlanRing ring = { grid->n_rows,   &draught->owners[first],
-                              &chunks[first], draught->ones,
-                              chunk_B,        &draught->arrived[block],
-                              grid->n_blocks };
+      const PlanRing ring = { .n = grid->n_rows,
+                              .ranks = &draught->owners[first],
+                              .first_chunks = &chunks[first],
+                              .n_chunks = draught->ones,
+                              .chunk_B = chunk_B,
+                              .arrived = &draught->arrived[block],
+                              .stride = grid->n_blocks,
+                              .channel = block };
       rings_plan_round(&ring, round, reduce, &wait, plan);
     }
   }

@@ -60,34 +60,41 @@ static void add_inside(const CollCall *call, const Topology *topology, CollKind 
   draft_finish(draft, name, worst, 0, phases);
 }
 
-/* The ring of the owners of @p block on rail @p rail. */
-static Chain add_rail(Draft *draft, const Grid *grid, guint block, guint rail, double share)
+/* The ring of the owners of @p block on rail @p rail: one hop per node. */
+static void add_rail(Draft *draft, const Grid *grid, guint block, guint rail, double share,
+                     GArray *hops)
 {
   const guint n_nodes = grid->n_rows;
-  g_autofree Chain *hops = g_new(Chain, n_nodes);
 
-  for (guint node = 0; node < n_nodes; node++)
-    hops[node] = draft_add_flow(draft, grid_owner(grid, node, block),
-                                grid_owner(grid, (node + 1) % n_nodes, block), rail, share);
-  return rings_chain(hops, n_nodes, rings_n_laps(COLL_ALL_REDUCE));
+  for (guint node = 0; node < n_nodes; node++) {
+    const Chain hop =
+      draft_add_flow(draft, grid_owner(grid, node, block),
+                     grid_owner(grid, (node + 1) % n_nodes, block), rail, share);
+    g_array_append_val(hops, hop);
+  }
 }
 
 static void add_between(const CollCall *call, const Topology *topology, GArray *phases)
 {
   const Grid grid = grid_of(call);
+  const guint n_laps = rings_n_laps(COLL_ALL_REDUCE);
   const double share = rings_share(COLL_ALL_REDUCE, call->group->n_nodes);
+  g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(Chain));
   Draft *draft = draft_new(call, topology);
   Chain worst = { 0 };
 
-  for (guint block = 0; block < grid.n_blocks; block++) {
+  for (guint block = 0; block < grid.n_blocks; block++)
     for (guint rail = 0; rail < call->n_rails; rail++) {
       const double part = grid_rail_share(&grid, block, rail, call->n_rails);
-      if (!(part > 0))
-        continue;
-      const Chain chain = add_rail(draft, &grid, block, rail, share * part);
-      if (chain_is_longer(chain, worst))
-        worst = chain;
+      if (part > 0)
+        add_rail(draft, &grid, block, rail, share * part, hops);
     }
+  g_autofree double *loads = draft_loads(draft, 0);
+  for (guint first = 0; first < hops->len; first += grid.n_rows) {
+    const Chain chain = rings_chain_of_flows(
+      draft, loads, first, &g_array_index(hops, Chain, first), grid.n_rows, n_laps);
+    if (chain_is_longer(chain, worst))
+      worst = chain;
   }
   draft_finish(draft, "ring", worst, 0, phases);
 }

@@ -57,9 +57,13 @@ static void plan_leaders(const CollCall *call, double size_B, guint *arrived, Pl
     started[node] = last[node] = arrived[call->group->first_rank[node]];
   }
   own[n] = n;
-  const PlanRing ring = { n,      call->group->first_rank, chunks,
-                          widths, size_B / n / width,      last,
-                          1 };
+  const PlanRing ring = { .n = n,
+                          .ranks = call->group->first_rank,
+                          .first_chunks = chunks,
+                          .n_chunks = widths,
+                          .chunk_B = size_B / n / width,
+                          .arrived = last,
+                          .stride = 1 };
   const PlanRingWait wait = { own, started };
   for (guint pass = 0; pass < 2; pass++)
     for (guint round = 0; round + 1 < n; round++)

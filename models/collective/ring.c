@@ -53,9 +53,15 @@ static void plan_laps(const CollCall *call, double size_B, Plan *plan)
       chunks[i] = c * n + ranks[i];
       arrived[i] = PLAN_START;
     }
-    ring[c] = (PlanRing){ n,    &ranks[first],          &chunks[first],
-                          ones, size_B / (double)n_all, &arrived[first],
-                          1 };
+    ring[c] = (PlanRing){ .n = n,
+                          .ranks = &ranks[first],
+                          .first_chunks = &chunks[first],
+                          .n_chunks = ones,
+                          .chunk_B = size_B / (double)n_all,
+                          .arrived = &arrived[first],
+                          .stride = 1,
+                          .channel = c,
+                          .rail = call->group->n_nodes > 1 ? 1 + c : 0 };
   }
   for (guint pass = 0; pass < 2; pass++) {
     if (!(call->kind &
@@ -87,17 +93,21 @@ static void ring_phases(const CollCall *call, const Topology *topology, GArray *
 
   g_autoptr(Rings) rings = rings_new(call, n_plan_rails(call), topology);
   g_autofree guint *ranks = g_new(guint, n);
-  g_autofree Chain *hops = g_new(Chain, n);
-  const double share = rings_share(call->kind, n) / rings_n_channels(rings);
+  const guint n_channels = rings_n_channels(rings), n_laps = rings_n_laps(call->kind);
+  g_autofree Chain *hops = g_new(Chain, (gsize)n * n_channels);
+  const double share = rings_share(call->kind, n) / n_channels;
   Draft *draft = draft_new(call, topology);
   Chain worst = { 0 };
 
-  for (guint channel = 0; channel < rings_n_channels(rings); channel++) {
+  for (guint channel = 0; channel < n_channels; channel++) {
     rings_visit_all(rings, channel, ranks);
     for (guint p = 0; p < n; p++)
-      hops[p] = draft_add_flow(draft, ranks[p], ranks[(p + 1) % n],
-                               rings_rail(rings, channel), share);
-    const Chain chain = rings_chain(hops, n, rings_n_laps(call->kind));
+      hops[channel * n + p] = draft_add_flow(draft, ranks[p], ranks[(p + 1) % n],
+                                             rings_rail(rings, channel), share);
+  }
+  g_autofree double *loads = draft_loads(draft, 0);
+  for (guint first = 0; first < n * n_channels; first += n) {
+    const Chain chain = rings_chain_of_flows(draft, loads, first, &hops[first], n, n_laps);
     if (chain_is_longer(chain, worst))
       worst = chain;
   }

@@ -209,7 +209,19 @@ Chain rings_chain(const Chain *hops, guint n, guint n_laps)
     .n_local_hops = n_laps * lap.n_local_hops - left_out.n_local_hops,
     .n_net_hops = n_laps * lap.n_net_hops - left_out.n_net_hops,
     .latency_s = n_laps * lap.latency_s - left_out.latency_s,
+    .s_per_B = n_laps * lap.s_per_B - left_out.s_per_B,
   };
+}
+
+Chain rings_chain_of_flows(const Draft *draft, const double *loads, guint first,
+                           const Chain *hops, guint n, guint n_laps)
+{
+  g_autofree Chain *timed = g_memdup2(hops, n * sizeof *hops);
+
+  /* A flow carries one chunk in each of its rounds. */
+  for (guint p = 0; p < n; p++)
+    timed[p].s_per_B = draft_flow_s_per_B(draft, loads, first + p) / (n_laps * (n - 1));
+  return rings_chain(timed, n, n_laps);
 }
 
 void rings_plan_round(const PlanRing *ring, guint round, bool reduce,
@@ -229,6 +241,8 @@ void rings_plan_round(const PlanRing *ring, guint round, bool reduce,
                                .n_chunks = ring->n_chunks[owner],
                                .after = ring->arrived[(gsize)p * ring->stride],
                                .reduce = reduce,
+                               .channel = ring->channel,
+                               .rail = ring->rail,
                                .size_B = ring->n_chunks[owner] * ring->chunk_B,
                              });
     for (guint i = wait == NULL ? 0 : wait->first[p];

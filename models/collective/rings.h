@@ -51,6 +51,13 @@ double rings_share(CollKind kind, guint n);
  */
 Chain rings_chain(const Chain *hops, guint n, guint n_laps);
 
+/**
+ * The same, with what the bytes need along it: the hops are the flows of @p draft from
+ * number @p first on, @p loads is draft_loads() of all.
+ */
+Chain rings_chain_of_flows(const Draft *draft, const double *loads, guint first,
+                           const Chain *hops, guint n, guint n_laps);
+
 /** A ring of a plan: position p is rank ranks[p] and owns chunks first_chunks[p].. */
 typedef struct {
   guint n;
@@ -60,6 +67,7 @@ typedef struct {
   double chunk_B;        /**< one of them */
   guint *arrived;        /**< per position: the message it waits for; updated */
   guint stride;          /**< of arrived: position p has arrived[p * stride] */
+  guint channel, rail;   /**< as in PlanStep */
 } PlanRing;
 
 /** What the ranks of a ring wait for besides: position p for ids[first[p]] up to

@@ -37,13 +37,17 @@ void tree_clear(Tree *tree)
   g_free(tree->order);
 }
 
-static PlanStep chunk_step(const PlanTree *pipe, guint index, guint src, guint dst)
+/* Up and down are connections of their own. */
+static PlanStep chunk_step(const PlanTree *pipe, guint index, guint src, guint dst, bool up)
 {
   return (PlanStep){ .src = src,
                      .dst = dst,
                      .first_chunk = pipe->first_chunk + index * pipe->width,
                      .n_chunks = pipe->width,
                      .after = PLAN_START,
+                     .reduce = up,
+                     .channel = 2 * pipe->channel + !up,
+                     .rail = pipe->rail,
                      .size_B = pipe->width * pipe->chunk_B };
 }
 
@@ -61,8 +65,7 @@ static void plan_up(const PlanTree *pipe, guint index, guint *sent, guint *arriv
     while (first > i + 1 && tree->parent[tree->order[first - 1]] == rank)
       first--;
     if (parent != TREE_ROOT) {
-      PlanStep step = chunk_step(pipe, index, rank, parent);
-      step.reduce = true;
+      PlanStep step = chunk_step(pipe, index, rank, parent, true);
       sent[rank] = plan_add(plan, step);
       for (guint c = first; c < end; c++)
         plan_also_after(plan, sent[tree->order[c]]);
@@ -96,7 +99,7 @@ static void plan_down(const PlanTree *pipe, guint index, const guint *sent, Plan
   for (guint i = tree->n_roots; i < tree->n; i++) {
     const guint rank = tree->order[i], parent = tree->parent[rank];
     const bool from_root = tree->parent[parent] == TREE_ROOT;
-    PlanStep step = chunk_step(pipe, index, parent, rank);
+    PlanStep step = chunk_step(pipe, index, parent, rank, false);
     if (!from_root)
       step.after = came[parent];
     came[rank] = plan_add(plan, step);

@@ -28,6 +28,8 @@ typedef struct {
   /** Per rank: what a root waits for before it sends anything down; NULL: for its
    * children's part of the same chunks, if they sent one up. */
   const guint *root_after;
+  guint channel; /**< up and down are channels 2 channel and 2 channel + 1 of the plan */
+  guint rail;    /**< as in PlanStep */
 } PlanTree;
 
 /**

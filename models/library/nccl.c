@@ -110,7 +110,8 @@ static LibraryChoice choice_of(const NcclParams *params, const LibraryCall *call
     .terms = { .alpha_local_s = MAX(hop_s, overhead_s),
                .alpha_net_s =
                  MAX(0, net_s + call->message_latency_s - infiniband_message_s),
-               .wire_factor = model->wire_factor },
+               .wire_factor = model->wire_factor,
+               .additive = true },
   };
 }
 

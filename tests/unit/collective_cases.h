@@ -132,13 +132,15 @@ static inline GArray *phases_of(const CollOps *ops, const CollCall *call,
   return phases;
 }
 
+/* Closed forms add latencies and bytes up. */
 static inline double phases_s(const GArray *phases, const CollCall *call, double size_B,
                               const CollCost *cost)
 {
   const CollTerms terms = { .alpha_local_s = cost->local.alpha_s,
                             .alpha_net_s = cost->net.alpha_s,
                             .wire_factor = 1,
-                            .chunk_B = call->chunk_B };
+                            .chunk_B = call->chunk_B,
+                            .additive = true };
   double sum_s = 0;
 
   for (guint i = 0; i < phases->len; i++)
