@@ -1,6 +1,5 @@
 /* collective: nccl-tests' flags and table, predicted. */
 #include "sim/base/registry.h"
-#include "sim/base/units.h"
 #include "sim/command/options.h"
 #include "sim/output/output.h"
 #include "sim/scenario/scenario.h"
@@ -10,10 +9,9 @@
 #include <string.h>
 
 #define MAX_SIZES 100000
-#define LARGEST_B 1e15 /* beyond any memory */
 
 typedef struct {
-  char *min, *max, *step, *fold; /* as written */
+  char *min, *max, *step, *engine, *fold; /* as written */
   double factor;
   char **outputs, **settings;
   gboolean quiet;
@@ -24,6 +22,7 @@ static void options_clear(Options *options)
   g_free(options->min);
   g_free(options->max);
   g_free(options->step);
+  g_free(options->engine);
   g_free(options->fold);
   g_strfreev(options->outputs);
   g_strfreev(options->settings);
@@ -37,30 +36,15 @@ static bool refuse(GError **error, const char *option, const char *cause)
   return false;
 }
 
-/* nccl-tests' sizes: 8, 128K, 8G, binary; or ours, "64 MiB". */
-static bool parse_size(const char *option, const char *text, double *size_B, GError **error)
-{
-  static const char suffixes[] = "KMGT";
-  char *end = NULL;
-  const double number = g_ascii_strtod(text, &end);
-  const char *suffix = *end == '\0' ? NULL : strchr(suffixes, g_ascii_toupper(*end));
-
-  if (end != text && (*end == '\0' || (suffix != NULL && end[1] == '\0')))
-    *size_B = number * (suffix == NULL ? 1 : pow(1024, (double)(suffix - suffixes + 1)));
-  else if (!units_parse_bytes(text, size_B, NULL))
-    return refuse(error, option, "wants a size such as 8, 128K, 8G or \"64 MiB\"");
-  if (!(*size_B >= 1 && *size_B <= LARGEST_B) || *size_B != floor(*size_B))
-    return refuse(error, option, "wants whole bytes, at least 1");
-  return true;
-}
-
 static bool list_sizes(const Options *options, GArray *sizes_B, GError **error)
 {
   double min_B, max_B, step_B = 0;
 
-  if (!parse_size("-b", options->min, &min_B, error) ||
-      !parse_size("-e", options->max, &max_B, error) ||
-      (options->step != NULL && !parse_size("-i", options->step, &step_B, error)))
+  const Command *command = &command_collective;
+  if (!options_parse_size(command, "-b", options->min, &min_B, error) ||
+      !options_parse_size(command, "-e", options->max, &max_B, error) ||
+      (options->step != NULL &&
+       !options_parse_size(command, "-i", options->step, &step_B, error)))
     return false;
   if (max_B < min_B)
     return refuse(error, "-e", "is smaller than -b");
@@ -91,6 +75,8 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
       "also write PATH (.json .csv .svg .txt)", "PATH" },
     { "set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->settings,
       "give a key of the scenario another value", "PATH=VALUE" },
+    { "engine", 0, 0, G_OPTION_ARG_STRING, &options->engine,
+      "flows (default); messages simulates every message, to check", "flows|messages" },
     { "fold", 0, 0, G_OPTION_ARG_STRING, &options->fold,
       "on (default); off simulates every flow, every time", "on|off" },
     { "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "no table", NULL },
@@ -102,6 +88,9 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
     return *is_done;
   if (!options_check_count(&command_collective, *argc, 2, 2, "COLLECTIVE and FILE", error))
     return false;
+  if (options->engine != NULL && strcmp(options->engine, "flows") != 0 &&
+      strcmp(options->engine, "messages") != 0)
+    return refuse(error, "--engine", "wants flows or messages");
   if (options->fold != NULL && strcmp(options->fold, "on") != 0 &&
       strcmp(options->fold, "off") != 0)
     return refuse(error, "--fold", "wants on or off");
@@ -134,6 +123,7 @@ static bool collective_run(int argc, char **argv, GString *out, GError **error)
 
   forecast.sizes_B = (const double *)(void *)sizes_B->data;
   forecast.n_sizes = sizes_B->len;
+  forecast.messages = g_strcmp0(options.engine, "messages") == 0;
   forecast.fold = options.fold == NULL || strcmp(options.fold, "on") == 0;
   g_autoptr(Timings) timings =
     collective_forecast(scenario_setup(scenario), &forecast, error);

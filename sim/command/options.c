@@ -1,8 +1,12 @@
 #include "sim/command/options.h"
 
 #include "sim/base/registry.h"
+#include "sim/base/units.h"
 
+#include <math.h>
 #include <string.h>
+
+#define LARGEST_B 1e15 /* beyond any memory */
 
 bool options_parse(const Command *command, const GOptionEntry *entries, int *argc,
                    char ***argv, GString *out, bool *is_done, GError **error)
@@ -46,4 +50,26 @@ bool options_check_count(const Command *command, int argc, int min, int max,
               "%s: expected %s; see `stepcast %s --help`", command->name, what,
               command->name);
   return false;
+}
+
+bool options_parse_size(const Command *command, const char *option, const char *text,
+                        double *size_B, GError **error)
+{
+  static const char suffixes[] = "KMGT";
+  char *end = NULL;
+  const double number = g_ascii_strtod(text, &end);
+  const char *suffix = *end == '\0' ? NULL : strchr(suffixes, g_ascii_toupper(*end));
+  const char *cause = NULL;
+
+  if (end != text && (*end == '\0' || (suffix != NULL && end[1] == '\0')))
+    *size_B = number * (suffix == NULL ? 1 : pow(1024, (double)(suffix - suffixes + 1)));
+  else if (!units_parse_bytes(text, size_B, NULL))
+    cause = "wants a size such as 8, 128K, 8G or \"64 MiB\"";
+  if (cause == NULL &&
+      (!(*size_B >= 1 && *size_B <= LARGEST_B) || *size_B != floor(*size_B)))
+    cause = "wants whole bytes, at least 1";
+  if (cause != NULL)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "%s: %s: %s; see `stepcast %s --help`",
+                command->name, option, cause, command->name);
+  return cause == NULL;
 }

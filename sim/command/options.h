@@ -19,3 +19,8 @@ bool options_parse(const Command *command, const GOptionEntry *entries, int *arg
  *  @p max. @param what  the operands: "FILE..." */
 bool options_check_count(const Command *command, int argc, int min, int max,
                          const char *what, GError **error);
+
+/** nccl-tests' sizes (8, 128K, 8G, binary) or ours ("64 MiB"): whole bytes.
+ *  @return false with SIM_ERROR_USAGE that names @p option */
+bool options_parse_size(const Command *command, const char *option, const char *text,
+                        double *size_B, GError **error);

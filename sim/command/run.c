@@ -21,7 +21,7 @@ typedef struct {
   char **outputs;  /* -o */
   char **settings; /* --set, then --seed and --replicas as settings */
   int seed, replicas, jobs;
-  char *fold, *dump_platform;
+  char *engine, *fold, *dump_platform;
   gboolean quiet;
 } Options;
 
@@ -43,6 +43,7 @@ static void options_clear(Options *options)
   g_strfreev(options->files);
   g_strfreev(options->outputs);
   g_strfreev(options->settings);
+  g_free(options->engine);
   g_free(options->fold);
   g_free(options->dump_platform);
 }
@@ -68,6 +69,8 @@ static bool check_options(const Options *options, GError **error)
     return usage_error(error, "--jobs wants 0 (one per core) to 1024");
   if (options->seed < UNSET || options->replicas < UNSET)
     return usage_error(error, "--seed and --replicas want a positive number");
+  if (strcmp(options->engine, "flows") != 0 && strcmp(options->engine, "messages") != 0)
+    return usage_error(error, "--engine wants flows or messages");
   if (strcmp(options->fold, "on") != 0 && strcmp(options->fold, "off") != 0)
     return usage_error(error, "--fold wants on or off");
   if (options->dump_platform != NULL && options->files[0] != NULL &&
@@ -104,6 +107,8 @@ static bool parse_options(int argc, char **argv, Options *options, GString *out,
       "same as --set run.replicas=N", "N" },
     { "jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs,
       "simulations at a time; 0: one per core (default)", "N" },
+    { "engine", 0, 0, G_OPTION_ARG_STRING, &options->engine,
+      "flows (default); messages simulates every message, to check", "flows|messages" },
     { "fold", 0, 0, G_OPTION_ARG_STRING, &options->fold,
       "on (default); off simulates every flow, every time", "on|off" },
     { "dump-platform", 0, 0, G_OPTION_ARG_FILENAME, &options->dump_platform,
@@ -117,6 +122,8 @@ static bool parse_options(int argc, char **argv, Options *options, GString *out,
   if (!options_check_count(&command_run, argc, 1, MAX_FILES, "FILE...", error))
     return false;
   options->files = g_strdupv(argv + 1);
+  if (options->engine == NULL)
+    options->engine = g_strdup("flows");
   if (options->fold == NULL)
     options->fold = g_strdup("on");
   if (!check_options(options, error))
@@ -171,6 +178,7 @@ static bool forecast(guint index, void *data, GString *out, GError **error)
   const bool first = task->replica == 0;
   const TrainingConfig config = {
     .fold = strcmp(run->options->fold, "on") == 0,
+    .messages = strcmp(run->options->engine, "messages") == 0,
     .traced = run->traced && first,
     .replica = task->replica,
     .dump_platform = first ? run->options->dump_platform : NULL,

@@ -1,6 +1,7 @@
 #include "sim/engine/engine.h"
 
 #include "sim/base/registry.h"
+#include "sim/engine/courier.h"
 #include "sim/engine/network.h"
 #include "sim/engine/porter.h"
 
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define MAIN_HOST "main"
+#define TOO_LONG "one transfer would take more than two hours; check sizes and rates"
 
 /* How actors keep their stacks. Sanitizers want "thread": they cannot follow an exception
  * through the hand-made stacks of "raw". */
@@ -46,6 +48,8 @@ struct Engine {
   GArray *sets;        /* of EngineSet */
   GPtrArray *networks; /* of Network */
   Porters *porters;
+  const FlowSet *wires; /* NULL: no messages */
+  Couriers *couriers;
   double start_s;    /* SimGrid's clock when the first process began */
   guint n_contested; /* transfers in flight, of contested calls */
   guint n_processes;
@@ -72,6 +76,13 @@ const char *engine_version(void)
     SIMGRID_VERSION_MINOR);
 }
 
+const char *engine_way(bool fold, bool messages)
+{
+  if (messages)
+    return "messages";
+  return fold ? "folded" : "explicit";
+}
+
 static EngineSet *set_at(const Engine *engine, guint set)
 {
   return &g_array_index(engine->sets, EngineSet, set);
@@ -95,6 +106,7 @@ void engine_free(Engine *engine)
   g_free(engine->links);
   g_array_unref(engine->calls);
   g_array_unref(engine->sets);
+  g_clear_pointer(&engine->couriers, couriers_free);
   g_ptr_array_unref(engine->networks);
   g_clear_pointer(&engine->porters, porters_free);
   g_clear_error(&engine->fault);
@@ -112,6 +124,12 @@ guint engine_add_sets(Engine *engine, const FlowSet *const *sets, guint n_sets,
   g_array_append_vals(
     engine->calls, &(Call){ .first_set = first, .n_sets = n_sets, .overlap = overlap }, 1);
   return first;
+}
+
+void engine_add_wires(Engine *engine, const FlowSet *wires)
+{
+  g_return_if_fail(engine->wires == NULL && flow_set_n_flows(wires) > 0);
+  engine->wires = wires;
 }
 
 static Call *call_at(const Engine *engine, guint call)
@@ -151,7 +169,7 @@ static void add_network(Engine *engine, guint first, guint n, bool fold)
 }
 
 /* Sets that cannot meet are folded apart, each on its own copy of the links. */
-static void build_networks(Engine *engine)
+static void build_set_networks(Engine *engine)
 {
   if (!engine->config.fold) {
     if (engine->sets->len > 0)
@@ -167,6 +185,16 @@ static void build_networks(Engine *engine)
       set_at(engine, call->first_set + s)->rehearsed = true;
     }
   }
+}
+
+/* The network of the wires is the last. */
+static void build_networks(Engine *engine)
+{
+  build_set_networks(engine);
+  if (engine->wires != NULL)
+    g_ptr_array_add(engine->networks,
+                    network_new((const FlowSet *const[]){ engine->wires }, 1, engine->links,
+                                engine->n_links, false));
 }
 
 guint engine_n_classes(const Engine *engine, guint set)
@@ -283,8 +311,25 @@ static void move(Engine *engine, const EngineSet *set, double size_B)
 {
   const Network *network = g_ptr_array_index(engine->networks, set->network);
   if (!porters_move(engine->porters, network, set->network, set->index, size_B))
-    engine_fail(engine, SIM_ERROR_VALUE,
-                "one transfer would take more than two hours; check sizes and rates");
+    engine_fail(engine, SIM_ERROR_VALUE, TOO_LONG);
+}
+
+static bool wires_are_laid(const Engine *engine, const Mail *mail)
+{
+  const Network *network = g_ptr_array_index(engine->networks, engine->networks->len - 1);
+
+  for (guint m = 0; m < mail->messages->len; m++)
+    if (mail_message(mail, m)->wire >= network->folded->classes->len)
+      return false;
+  return true;
+}
+
+void engine_deliver(Engine *engine, const Mail *mail)
+{
+  if (engine->couriers == NULL || !wires_are_laid(engine, mail))
+    engine_fail(engine, SIM_ERROR_FAULT, "a message takes a wire that was never laid");
+  if (!couriers_deliver(engine->couriers, mail))
+    engine_fail(engine, SIM_ERROR_VALUE, TOO_LONG);
 }
 
 void engine_transfer(Engine *engine, guint set_number, double size_B)
@@ -373,6 +418,10 @@ bool engine_run(Engine *engine, void (*main)(void *data), void *data, GError **e
   engine->porters = porters_new();
   for (guint n = 0; n < engine->networks->len; n++)
     porters_add_network(engine->porters, g_ptr_array_index(engine->networks, n));
+  if (engine->wires != NULL)
+    engine->couriers =
+      couriers_new(g_ptr_array_index(engine->networks, engine->networks->len - 1),
+                   engine->networks->len - 1);
   engine->main = main;
   engine->main_data = data;
   engine_spawn(engine, "main", run_main, engine);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "models/flow.h"
+#include "sim/engine/mail.h"
 
 #include <stdbool.h>
 
@@ -37,8 +38,17 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Engine, engine_free)
 guint engine_add_sets(Engine *engine, const FlowSet *const *sets, guint n_sets,
                       bool overlap);
 
+/**
+ * Announce wires for engine_deliver(): flow i of @p wires is wire i. They have a copy of
+ * the links to themselves and are never folded. Once; borrowed until engine_run() returns.
+ */
+void engine_add_wires(Engine *engine, const FlowSet *wires);
+
 /** What simulates: "SimGrid 3.32". Borrowed. */
 const char *engine_version(void);
+
+/** How: "folded", "explicit" or "messages". Borrowed. */
+const char *engine_way(bool fold, bool messages);
 
 /** Classes of flows that set @p set is simulated with; after engine_run() began. */
 guint engine_n_classes(const Engine *engine, guint set);
@@ -59,6 +69,9 @@ void engine_spawn(Engine *engine, const char *name, void (*body)(void *data), vo
 /** Move one message of @p size_B bytes over every flow of @p set (share * size_B each);
  *  returns when the last has arrived. Latencies are the caller's to sleep. */
 void engine_transfer(Engine *engine, guint set, double size_B);
+
+/** Carry every message of @p mail; returns when the last has arrived. */
+void engine_deliver(Engine *engine, const Mail *mail);
 
 /** A counter that processes wait for. */
 EngineSignal *engine_signal_new(Engine *engine);

@@ -33,6 +33,8 @@ static double run_once(const Run *run, const LibraryChoice *choice, double size_
   const double from_s = engine_now_s(run->engine);
 
   engine_sleep(run->engine, choice->launch_s);
+  if (exchange_run_messages(run->exchange, run->forecast->kind, choice, size_B))
+    return engine_now_s(run->engine) - from_s;
   for (guint p = 0; p < exchange_n_phases(run->exchange, run->forecast->kind, choice);
        p++) {
     const ExchangePhase phase =
@@ -74,8 +76,8 @@ static Timings *describe(const Setup *setup, const CollForecast *forecast,
 
   timings->collective = g_strdup(coll_kind_name(forecast->kind));
   timings->cluster = g_strdup(setup->name);
-  timings->engine =
-    g_strdup_printf("%s, %s", forecast->fold ? "folded" : "explicit", engine_version());
+  timings->engine = g_strdup_printf(
+    "%s, %s", engine_way(forecast->fold, forecast->messages), engine_version());
   timings->n_ranks = topology_n_gpus(exchange_topology(exchange));
   timings->n_nodes = topology_n_nodes(exchange_topology(exchange));
   for (guint i = 0; i < setup->constants->len; i++)
@@ -100,6 +102,9 @@ Timings *collective_forecast(const Setup *setup, const CollForecast *forecast,
     .forecast = forecast, .exchange = exchange, .engine = engine, .timings = timings
   };
 
-  exchange_announce(exchange, engine, false, 0);
+  if (!forecast->messages)
+    exchange_announce(exchange, engine, false, 0);
+  else if (!exchange_announce_messages(exchange, engine, false, error))
+    return NULL;
   return engine_run(engine, run_all, &run, error) ? g_steal_pointer(&timings) : NULL;
 }

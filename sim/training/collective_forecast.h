@@ -11,7 +11,8 @@ typedef struct {
   CollKind kind;
   const double *sizes_B; /**< ascending or not; borrowed */
   guint n_sizes;
-  bool fold; /**< see EngineConfig */
+  bool fold;     /**< see EngineConfig */
+  bool messages; /**< message by message: see sim/engine/messages.h */
 } CollForecast;
 
 /**

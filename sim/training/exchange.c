@@ -24,9 +24,10 @@ struct Exchange {
   const LibraryOps *library;
   const void *library_params;
   Topology *topology;
-  Group *group;     /* of all GPUs */
-  GPtrArray *kinds; /* of Kind */
-  GArray *laid;     /* of Laid */
+  Group *group;       /* of all GPUs */
+  GPtrArray *kinds;   /* of Kind */
+  GArray *laid;       /* of Laid */
+  Messages *messages; /* NULL: phases run, not messages */
   double tier_capacity_Bps[TIER_N];
   guint tier_n_links[TIER_N];
 };
@@ -84,33 +85,12 @@ static const GArray *phases_of(const CollOps *collective, void *data)
   return find_laid(kind->exchange, kind->call.kind, collective)->phases;
 }
 
-static void measure_load(const Exchange *exchange, const FlowSet *set, double *per_link,
-                         PhaseLoad *load)
-{
-  const Link *links = topology_links(exchange->topology);
-
-  for (guint f = 0; f < flow_set_n_flows(set); f++) {
-    const Flow *flow = flow_set_flow(set, f);
-    const guint32 *route = flow_set_links(set, flow);
-    load->tightest = MAX(load->tightest, flow->share / flow->cap_Bps);
-    for (guint i = 0; i < flow->n_links; i++) {
-      const Link *link = &links[route[i]];
-      per_link[route[i]] += flow->share;
-      load->moved[link->tier] += flow->share;
-      load->busiest[link->tier] =
-        MAX(load->busiest[link->tier], per_link[route[i]] / link->capacity_Bps);
-    }
-  }
-}
-
 static void keep(Exchange *exchange, Laid *laid)
 {
   laid->loads = g_new0(PhaseLoad, laid->phases->len);
-  for (guint p = 0; p < laid->phases->len; p++) {
-    g_autofree double *per_link = g_new0(double, topology_n_links(exchange->topology));
-    measure_load(exchange, g_array_index(laid->phases, CollPhase, p).set, per_link,
-                 &laid->loads[p]);
-  }
+  for (guint p = 0; p < laid->phases->len; p++)
+    laid->loads[p] =
+      phase_load(exchange->topology, g_array_index(laid->phases, CollPhase, p).set);
   g_array_append_vals(exchange->laid, laid, 1);
 }
 
@@ -237,6 +217,7 @@ Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **
 
 void exchange_free(Exchange *exchange)
 {
+  messages_free(exchange->messages);
   topology_free(exchange->topology);
   group_free(exchange->group);
   g_ptr_array_unref(exchange->kinds);
@@ -329,6 +310,36 @@ void exchange_announce(Exchange *exchange, Engine *engine, bool overlap, guint s
         member->laid->sets[member->phase] = number++;
     }
   }
+}
+
+bool exchange_announce_messages(Exchange *exchange, Engine *engine, bool overlap,
+                                GError **error)
+{
+  exchange->messages = messages_new(exchange->topology, exchange->group, error);
+  if (exchange->messages == NULL)
+    return false;
+  for (guint i = 0; i < exchange->laid->len; i++) {
+    const Laid *laid = &g_array_index(exchange->laid, Laid, i);
+    if (laid->collective == NULL) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                  "this strategy moves data between GPUs, hosts and servers; only "
+                  "collectives can be simulated message by message");
+      return false;
+    }
+    if (!messages_lay(exchange->messages, &find_kind(exchange, laid->kind)->call,
+                      laid->collective, error))
+      return false;
+  }
+  messages_announce(exchange->messages, engine, !overlap);
+  return true;
+}
+
+bool exchange_run_messages(Exchange *exchange, CollKind kind, const LibraryChoice *choice,
+                           double size_B)
+{
+  if (exchange->messages != NULL)
+    messages_run(exchange->messages, &find_kind(exchange, kind)->call, choice, size_B);
+  return exchange->messages != NULL;
 }
 
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B)
@@ -436,33 +447,6 @@ double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)
                          &cost);
 }
 
-/* What phases need, one after another. */
-typedef struct {
-  double wait_s, limit_s;
-  double tier_s[TIER_N];
-} Demand;
-
-static void demand_add(Demand *demand, const ExchangePhase *phase)
-{
-  demand->wait_s += phase->wait_s;
-  demand->limit_s += phase->load->tightest * phase->wire_B;
-  for (guint tier = 0; tier < TIER_N; tier++)
-    demand->tier_s[tier] += phase->load->busiest[tier] * phase->wire_B;
-}
-
-static const char *demand_largest(const Demand *demand)
-{
-  guint slowest = 0;
-
-  for (guint tier = 1; tier < TIER_N; tier++)
-    if (demand->tier_s[tier] > demand->tier_s[slowest])
-      slowest = tier;
-  if (demand->limit_s > demand->tier_s[slowest] && demand->limit_s > demand->wait_s)
-    return RESULT_BOUND_CONNECTION;
-  return demand->wait_s > demand->tier_s[slowest] ? RESULT_BOUND_LATENCY
-                                                  : topology_tier_names[slowest];
-}
-
 const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double size_B)
 {
   const LibraryChoice choice = exchange_choose(exchange, kind, size_B);
@@ -470,7 +454,7 @@ const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double 
 
   for (guint p = 0; p < exchange_n_phases(exchange, kind, &choice); p++) {
     const ExchangePhase phase = exchange_phase(exchange, kind, &choice, p, size_B);
-    demand_add(&demand, &phase);
+    demand_add(&demand, phase.load, phase.wait_s, phase.wire_B);
   }
   return demand_largest(&demand);
 }

@@ -7,16 +7,10 @@
 #include "models/move.h"
 #include "models/setup.h"
 #include "models/topology.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/messages.h"
+#include "sim/training/phase_load.h"
 
 typedef struct Exchange Exchange;
-
-/** What one phase does to the links, per byte of message. */
-typedef struct {
-  double moved[TIER_N];   /**< bytes, summed over the links of a tier */
-  double busiest[TIER_N]; /**< seconds that the busiest link of a tier needs [s/B] */
-  double tightest;        /**< seconds that the tightest limit of a flow takes [s/B] */
-} PhaseLoad;
 
 /** One phase of a message that travels: where it runs and how long it waits before. */
 typedef struct {
@@ -56,6 +50,12 @@ const Topology *exchange_topology(const Exchange *exchange);
 void exchange_announce(Exchange *exchange, Engine *engine, bool overlap,
                        guint serial_moves);
 
+/** The same, but collectives will be run message by message (sim/engine/messages.h).
+ *  @return false with SIM_ERROR_VALUE if there are too many ranks, or moves, which have no
+ *          messages */
+bool exchange_announce_messages(Exchange *exchange, Engine *engine, bool overlap,
+                                GError **error);
+
 /** What the library does with a collective of @p size_B bytes. */
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B);
 
@@ -71,6 +71,11 @@ ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,
  *  latency. @param server  pushes and pulls only */
 ExchangePhase exchange_move(const Exchange *exchange, Move move, guint server,
                             double alpha_s, double size_B);
+
+/** Run every message of a collective, in place of its phases. False if they were not
+ *  announced: run the phases. */
+bool exchange_run_messages(Exchange *exchange, CollKind kind, const LibraryChoice *choice,
+                           double size_B);
 
 /** Let the flows of @p phase run, after its wait; returns when they have arrived. */
 void exchange_transfer(Engine *engine, const ExchangePhase *phase);

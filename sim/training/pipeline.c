@@ -196,9 +196,15 @@ static void run_collective(Job *job, CollKind kind, double size_B)
 
   timeline_depart(&job->timeline, engine_now_s(job->engine));
   engine_sleep(job->engine, choice.launch_s);
+  const double start_s = engine_now_s(job->engine);
+  const bool by_message = exchange_run_messages(job->exchange, kind, &choice, size_B);
   for (guint p = 0; p < exchange_n_phases(job->exchange, kind, &choice); p++) {
     const ExchangePhase phase = exchange_phase(job->exchange, kind, &choice, p, size_B);
-    transfer(job, &phase);
+    if (by_message) /* phases are not told apart: each loads its links all the time */
+      timeline_add_transfer(&job->timeline, job->exchange, &phase, start_s,
+                            engine_now_s(job->engine));
+    else
+      transfer(job, &phase);
   }
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
 }

@@ -58,7 +58,7 @@ static void add_tracks(const Pipeline *pipeline, Result *result)
   }
 }
 
-static void describe(const Job *job, bool folded, Result *result)
+static void describe(const Job *job, const TrainingConfig *config, Result *result)
 {
   const Setup *setup = job->setup;
   const Workload *workload = job->workload;
@@ -66,7 +66,7 @@ static void describe(const Job *job, bool folded, Result *result)
 
   result->name = g_strdup(setup->name);
   result->engine =
-    g_strdup_printf("%s, %s", folded ? "folded" : "explicit", engine_version());
+    g_strdup_printf("%s, %s", engine_way(config->fold, config->messages), engine_version());
   result->n_nodes = topology_n_nodes(topology);
   result->n_gpus = topology_n_gpus(topology);
   result->model = g_strdup(workload->model->name);
@@ -221,9 +221,9 @@ static void warn(const Job *job, Result *result)
   result_add_warning(result, sentence);
 }
 
-static void measure(const Job *job, bool folded, Result *result)
+static void measure(const Job *job, const TrainingConfig *config, Result *result)
 {
-  describe(job, folded, result);
+  describe(job, config, result);
   measure_speed(job, result);
   measure_memory(job, result);
   measure_latency(job, result);
@@ -406,14 +406,17 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
               .engine = engine,
               .jitter = jitter };
 
-  exchange_announce(exchange, engine, may_overlap(&training.composition),
-                    serial_moves(pipeline));
+  const bool overlap = may_overlap(&training.composition);
+  if (!config->messages)
+    exchange_announce(exchange, engine, overlap, serial_moves(pipeline));
+  else if (!exchange_announce_messages(exchange, engine, overlap, error))
+    return NULL;
   timeline_init(&job.timeline, config->traced, pipeline->stages->len, result);
   if (config->traced)
     add_tracks(pipeline, result);
   const bool ran = engine_run(engine, job_run, &job, error);
   if (ran)
-    measure(&job, config->fold, result);
+    measure(&job, config, result);
   job_clear(&job);
   return ran ? g_steal_pointer(&result) : NULL;
 }

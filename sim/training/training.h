@@ -8,6 +8,7 @@
 
 typedef struct {
   bool fold;                 /**< see EngineConfig */
+  bool messages;             /**< collectives message by message: sim/engine/messages.h */
   bool traced;               /**< keep spans for a timeline */
   guint replica;             /**< which draws of the random streams */
   const char *dump_platform; /**< see EngineConfig; NULL: do not */

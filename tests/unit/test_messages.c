@@ -1,0 +1,162 @@
+/**
+ * @file test_messages.c
+ * @brief The fast way (phases, folded) against the reference (every message of the plan).
+ *
+ * With CASES set (make verify) every rank count and size is tried; else a few.
+ */
+#include "tests/unit/cluster_fixture.h"
+#include "tests/unit/race.h"
+
+#include <CUnit/Basic.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What phases may be wrong by. */
+#define TOL_PHASES 0.02
+
+/* Where that does not hold, and why. */
+static const struct {
+  const char *algorithm;
+  double tolerance;
+} exceptions[] = {
+  /* Small messages of few chunks: the fill of the pipeline counts every hop as if all
+   * trees and levels loaded it at once, and uplinks of leaves as if all their trees met. */
+  { "double_tree", 0.95 },
+  /* Under leaves of unequal latency: rounds are phases, and each waits for its farthest
+   * pair, though no chain of messages has the farthest pair in every round. */
+  { "recursive_doubling", 0.20 },
+  { "halving_doubling", 0.20 },
+  { "torus", 0.20 },
+};
+
+static double tolerance_of(const CollOps *ops)
+{
+  for (guint i = 0; i < G_N_ELEMENTS(exceptions); i++)
+    if (strcmp(exceptions[i].algorithm, ops->info.name) == 0)
+      return exceptions[i].tolerance;
+  return TOL_PHASES;
+}
+
+/* A hop's fixed costs: of the order of NCCL's (models/library/nccl.c). */
+static const double alpha_local_s = 1e-6, alpha_net_s = 5e-6;
+
+typedef struct {
+  const char *name;
+  guint ranks_per_node; /**< at most; nodes are filled one after another */
+  const char *network, *network_keys;
+} Place;
+
+static const Place places[] = {
+  { "idle star", 1, "switch", "latency=1 us" },
+  { "nodes of 8 GPUs", 8, "switch", "latency=1 us" },
+  { "leaves of 4 nodes, 2 : 1", 1, "leaf_spine",
+    "nodes_per_leaf=4; oversubscription=2; latency=1 us" },
+  { "leaves of 2 nodes of 8 GPUs, 4 : 1", 8, "leaf_spine",
+    "nodes_per_leaf=2; oversubscription=4; latency=1 us" },
+};
+
+static const guint rank_counts[] = { 2, 3, 5, 8, 12, 16, 30, 64 };
+
+static bool takes_all(void)
+{
+  return getenv("CASES") != NULL;
+}
+
+/** The largest difference of an algorithm, and where. */
+typedef struct {
+  double error;
+  const char *place;
+  guint n_ranks;
+  double size_B;
+} Worst;
+
+static guint fill_sizes(double *sizes_B)
+{
+  guint n = 0;
+
+  for (guint power = 10; power <= 28; power += takes_all() ? 1 : 6)
+    sizes_B[n++] = exp2(power);
+  return n;
+}
+
+static void compare(const CollOps *ops, const CollCall *call, const Place *place,
+                    const Topology *topology, Worst *worst)
+{
+  const guint n = call->group->n_ranks;
+  double sizes_B[RACE_MAX_SIZES];
+  const Race race = { .call = call,
+                      .topology = topology,
+                      .choice = { .collective = ops,
+                                  .terms = { .alpha_local_s = alpha_local_s,
+                                             .alpha_net_s = alpha_net_s,
+                                             .wire_factor = 1 } },
+                      .sizes_B = sizes_B,
+                      .n_sizes = fill_sizes(sizes_B) };
+  const RaceOutcome outcome = race_hold(&race);
+
+  CU_ASSERT_TRUE(outcome.succeeded);
+  if (!outcome.succeeded)
+    printf("    %s, %u ranks: %s\n", ops->info.name, n, outcome.message);
+  for (guint i = 0; i < race.n_sizes; i++) {
+    const double error = outcome.pairs[i].fast_s / outcome.pairs[i].reference_s - 1;
+    if (fabs(error) > tolerance_of(ops))
+      printf("    %s, %s, %u ranks, %.0f B: fast %.3f us, reference %.3f us: %+.1f %%\n",
+             ops->info.name, place->name, n, sizes_B[i], 1e6 * outcome.pairs[i].fast_s,
+             1e6 * outcome.pairs[i].reference_s, 100 * error);
+    CU_ASSERT_TRUE(fabs(error) <= tolerance_of(ops));
+    if (fabs(error) >= fabs(worst->error))
+      *worst = (Worst){ error, place->name, n, sizes_B[i] };
+  }
+}
+
+static void compare_at(const CollOps *ops, const Place *place, guint n, Worst *worst)
+{
+  const guint per_node = MIN(n, place->ranks_per_node);
+  const Fixture fixture = { .n_nodes = n / per_node,
+                            .n_gpus = per_node,
+                            .n_nics = 1,
+                            .nic_Bps = 12.5e9,
+                            .fabric = "nvswitch",
+                            .fabric_keys = "port_rate=100 GB/s; pcie_rate=40 GB/s",
+                            .network = place->network,
+                            .network_keys = place->network_keys };
+  g_autoptr(GError) error = NULL;
+  g_autoptr(Topology) topology = fixture_topology(&fixture, &error);
+
+  CU_ASSERT_PTR_NOT_NULL_FATAL(topology);
+  g_autoptr(Group) group = group_new_all(topology);
+  const CollCall call = { .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 1 };
+  compare(ops, &call, place, topology, worst);
+}
+
+static void test_phases_take_what_messages_take(void)
+{
+  printf("\n");
+  for (guint m = 0; coll_table[m] != NULL; m++) {
+    const CollOps *ops = (const CollOps *)coll_table[m];
+    Worst worst = { 0 };
+    if (!(ops->kinds & COLL_ALL_REDUCE) || ops->n_switches != NULL)
+      continue;
+    for (guint p = 0; p < G_N_ELEMENTS(places); p++)
+      for (guint i = 0; i < G_N_ELEMENTS(rank_counts); i++) {
+        const guint n = rank_counts[i];
+        if ((takes_all() || n <= 16) && n % MIN(n, places[p].ranks_per_node) == 0)
+          compare_at(ops, &places[p], n, &worst);
+      }
+    printf("  %s: worst %+.2f %% (%s, %u ranks, %.0f B)\n", ops->info.name,
+           100 * worst.error, worst.place, worst.n_ranks, worst.size_B);
+  }
+}
+
+int main(void)
+{
+  CU_initialize_registry();
+  CU_pSuite suite = CU_add_suite("messages", NULL, NULL);
+  CU_ADD_TEST(suite, test_phases_take_what_messages_take);
+  CU_basic_set_mode(CU_BRM_VERBOSE);
+  CU_basic_run_tests();
+  const unsigned failures = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return failures != 0;
+}
