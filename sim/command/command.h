@@ -30,6 +30,7 @@ extern const Command *const command_table[];
 
 extern const Command command_run;
 extern const Command command_collective;
+extern const Command command_export;
 extern const Command command_check;
 extern const Command command_show;
 extern const Command command_list;
