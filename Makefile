@@ -46,7 +46,7 @@ SHARE_DIR = $(DESTDIR)$(PREFIX)/share/doc/stepcast
 COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 C_FILES   = $(shell find sim models tests -name '*.[ch]' | sort)
 
-.PHONY: all setup demo check run-checks run-fuzzers asan verify golden lint format format-check bench \
+.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench \
         instructions fuzz proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -86,6 +86,17 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS) -lcunit
 
+# Kept out of check: it starts some dozen MPI programs.
+$(BUILD)/tests/reference/smpi: $(BUILD)/tests/reference/smpi.o $(LIB)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS) -lcunit
+
+reference: $(BUILD)/tests/reference/smpi  ## our engines against SimGrid's MPI, where smpirun is installed
+	$(Q)program=$(BUILD)/tests/reference/mpi_collectives; \
+	if command -v smpicc >/dev/null; then \
+	  smpicc -O2 -std=c17 -D_GNU_SOURCE -o $$program tests/reference/mpi_collectives.c -lm; fi; \
+	$< $$program || [ $$? -eq 77 ]
+
 setup:  ## install the missing packages of tools/packages.txt (root or sudo)
 	@tools/setup.sh
 
@@ -103,8 +114,9 @@ asan:  ## check, under the address and undefined-behaviour sanitizers, in build-
 	$(Q)$(MAKE) check BUILD=build-asan CFLAGS="-O1 -g" \
 	  SAN="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
-verify: setup  ## check with CASES (5000) random networks in the folding proof, then asan
+verify: setup  ## check with CASES (5000) random networks in the folding proof, reference, asan
 	$(Q)$(MAKE) run-checks CASES=$(CASES)
+	$(Q)$(MAKE) reference
 	$(Q)$(MAKE) asan
 
 golden: all $(BUILD)/tests/unit/test_output  ## rewrite tests/golden/ from what the program says now
@@ -172,4 +184,4 @@ clean:  ## remove what was built
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
--include $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
+-include $(BUILD)/tests/reference/smpi.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
