@@ -2,6 +2,9 @@
 
 #include "models/result.h"
 
+/* Where collectives run message by message, no flow set is announced. */
+#define NO_SET G_MAXUINT
+
 /* Phases laid down on the cluster: of a collective, or of a move. */
 typedef struct {
   CollKind kind;
@@ -373,7 +376,7 @@ static ExchangePhase phase_of(const Laid *laid, guint index, const CollTerms *te
 
   return (ExchangePhase){
     .name = phase->name,
-    .set = laid->sets[index],
+    .set = laid->sets != NULL ? laid->sets[index] : NO_SET,
     .wait_s = coll_phase_wait_s(phase, terms, size_B),
     .least_s = coll_phase_least_s(phase, terms, size_B),
     .wire_B = size_B * terms->wire_factor,

@@ -51,11 +51,10 @@ static inline Scenario *parse(const char *text)
 }
 
 /* The bytes that a forecast of @p text gives, exact JSON. */
-static inline GString *forecast_bytes(const char *text, bool fold, guint replica)
+static inline GString *forecast_configured(const char *text, const TrainingConfig *config)
 {
   g_autoptr(Scenario) scenario = parse(text);
-  Forecast forecast = { .scenario = scenario,
-                        .config = { .fold = fold, .traced = true, .replica = replica } };
+  Forecast forecast = { .scenario = scenario, .config = *config };
   const Farm farm = {
     .n_tasks = 1, .n_workers = 1, .work = forecast_here, .data = &forecast
   };
@@ -68,14 +67,31 @@ static inline GString *forecast_bytes(const char *text, bool fold, guint replica
   return g_string_new_len(answer->str, (gssize)answer->len);
 }
 
-static inline Result *forecast_with(const char *text, bool fold)
+static inline GString *forecast_bytes(const char *text, bool fold, guint replica)
+{
+  return forecast_configured(
+    text, &(TrainingConfig){ .fold = fold, .traced = true, .replica = replica });
+}
+
+static inline Result *result_of(GString *bytes)
 {
   g_autoptr(GError) error = NULL;
-  GString *bytes = forecast_bytes(text, fold, 0);
   g_autoptr(GPtrArray) results = result_read_json(bytes->str, bytes->len, &error);
   if (results == NULL)
     fprintf(stderr, "%s\n", error->message);
   CU_ASSERT_PTR_NOT_NULL_FATAL(results);
   g_string_free(bytes, TRUE);
   return g_ptr_array_steal_index(results, 0);
+}
+
+/* Every message of every collective simulated. */
+static inline Result *forecast_by_messages(const char *text)
+{
+  return result_of(
+    forecast_configured(text, &(TrainingConfig){ .fold = true, .messages = true }));
+}
+
+static inline Result *forecast_with(const char *text, bool fold)
+{
+  return result_of(forecast_bytes(text, fold, 0));
 }

@@ -251,6 +251,21 @@ static void test_a_window_bounds_an_iteration_and_losses_are_told(void)
   CU_ASSERT_STRING_EQUAL(result->bottleneck, RESULT_BOUND_CONNECTION);
 }
 
+/* DDP also broadcasts, in another collective: each must find its own way. */
+static void test_every_message_simulated_takes_as_long_as_flows(void)
+{
+  const char *text =
+    "{\"name\": \"test\", \"cluster\": {\"nodes\": 3, \"node\": \"dgx1_v100\"}, "
+    "\"workload\": {\"model\": \"resnet50\", \"batch_per_gpu\": 64}, \"strategy\": "
+    "{\"name\": \"ddp\"}, \"library\": {\"name\": \"rules\", \"rules\": [{\"use\": "
+    "\"ring\"}]}, \"run\": {\"iterations\": 1, \"warmup\": 1}}";
+  g_autoptr(Result) flows = forecast_with(text, true);
+  g_autoptr(Result) messages = forecast_by_messages(text);
+
+  CU_ASSERT_DOUBLE_EQUAL(messages->iteration_time_s / flows->iteration_time_s, 1, 0.02);
+  CU_ASSERT(messages->comm_busy_share > 0);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -265,6 +280,7 @@ int main(void)
   CU_ADD_TEST(suite, test_workers_wait_for_the_slowest);
   CU_ADD_TEST(suite, test_replicas_give_an_interval);
   CU_ADD_TEST(suite, test_thousands_of_nodes_in_racks_fold);
+  CU_ADD_TEST(suite, test_every_message_simulated_takes_as_long_as_flows);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();
