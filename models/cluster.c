@@ -4,6 +4,10 @@
 #include "models/network.h"
 #include "models/transport.h"
 
+/* By GpuArchitecture. */
+static const char *const architecture_names[] = { "volta", "turing", "ampere",
+                                                  "ada",   "hopper", "blackwell", NULL };
+
 const ParamSpec gpu_params[] = {
   { .key = "name",
     .type = PARAM_TEXT,
@@ -51,6 +55,13 @@ const ParamSpec gpu_params[] = {
     .min = 1,
     .max = 4096,
     .help = "streaming multiprocessors" },
+  { .key = "architecture",
+    .type = PARAM_NAME,
+    .offset = offsetof(GpuSpec, architecture),
+    .names = architecture_names,
+    .fallback = "ampere",
+    .help = "generation: NCCL has tables for each, and NVSwitches add from hopper on",
+    .origin = "assumed: not in the catalogue" },
   { .key = "source",
     .type = PARAM_TEXT,
     .offset = offsetof(GpuSpec, source),

@@ -9,6 +9,16 @@
 
 #include "sim/base/param.h"
 
+/** As compute capabilities group them. */
+typedef enum {
+  GPU_VOLTA,
+  GPU_TURING,
+  GPU_AMPERE,
+  GPU_ADA,
+  GPU_HOPPER,
+  GPU_BLACKWELL,
+} GpuArchitecture;
+
 /** One GPU type. Peaks are dense (no sparsity); 0 where the GPU has no such unit. */
 typedef struct {
   char *name;
@@ -19,6 +29,7 @@ typedef struct {
   double fp16_flops; /**< tensor cores, fp32 accumulate */
   double bf16_flops; /**< tensor cores; 0 before Ampere */
   guint n_sms;
+  guint architecture; /**< GpuArchitecture */
   char *source;
 } GpuSpec;
 

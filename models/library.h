@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "models/cluster.h"
 #include "models/collective.h"
 
 /** What a library has decided for one size. */
@@ -20,7 +21,12 @@ typedef struct {
   guint n_nodes;
   guint ranks_per_node;     /**< of the node with the most */
   bool nvlink;              /**< GPUs of a node speak NVLink, not PCIe */
+  bool nvswitch;            /**< through switches, which can add and multicast if new */
   bool gpu_direct;          /**< NICs read and write GPU memory */
+  GpuArchitecture architecture;
+  guint n_nics;     /**< of a node */
+  double local_Bps; /**< what the best connected GPU sends to others of its node */
+  double node_Bps;  /**< what all NICs of a node carry in one direction */
   double message_latency_s; /**< the transport's, per inter-node message [s] */
   /** The phases of one collective, as built for this cluster (GArray of CollPhase). */
   const GArray *(*phases_of)(const CollOps *collective, void *data);

@@ -1,5 +1,6 @@
 #include "sim/training/exchange.h"
 
+#include "models/fabric.h"
 #include "models/result.h"
 
 /* Where collectives run message by message, no flow set is announced. */
@@ -149,7 +150,7 @@ static const Link *local_port(const Topology *topology)
                          : &topology_links(topology)[g_array_index(route, guint32, 0)];
 }
 
-static Kind *describe_kind(const Exchange *exchange, CollKind kind)
+static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollKind kind)
 {
   const Topology *topology = exchange->topology;
   const Link *port = local_port(topology);
@@ -167,7 +168,12 @@ static Kind *describe_kind(const Exchange *exchange, CollKind kind)
     .n_nodes = topology_n_nodes(topology),
     .ranks_per_node = topology_gpus_per_node(topology),
     .nvlink = port != NULL && port->tier == TIER_NVLINK,
+    .nvswitch = node->fabric == &fabric_nvswitch,
     .gpu_direct = transport->gpu_direct,
+    .architecture = node->gpu.architecture,
+    .n_nics = topology_nics_per_node(topology),
+    .local_Bps = topology_gpu_Bps(topology),
+    .node_Bps = topology_nics_per_node(topology) * topology_nic_Bps(topology),
     .message_latency_s = transport->message_latency_s,
     .phases_of = phases_of,
     .links = topology_links(topology),
@@ -180,7 +186,7 @@ static Kind *describe_kind(const Exchange *exchange, CollKind kind)
 static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GError **error)
 {
   g_autoptr(GPtrArray) candidates = g_ptr_array_new();
-  Kind *one = describe_kind(exchange, kind);
+  Kind *one = describe_kind(exchange, &setup->cluster.node, kind);
 
   g_ptr_array_add(exchange->kinds, one);
   exchange->library->candidates(exchange->library_params, &one->library_call, candidates);

@@ -110,6 +110,7 @@ static char *racks(const char *strategy, const char *compression)
     "\"oversubscription\": 2, \"ecmp\": \"hashed\"}, \"transport\": {\"kind\": \"tcp\"}},"
     "\"workload\": {\"model\": " SEVERAL_TENSORS
     ", \"batch_per_gpu\": 64, \"compute\": {\"samples_per_s\": 1000}}, "
+    "\"library\": {\"name\": \"nccl\", \"algo\": \"ring\"}, "
     "\"strategy\": %s, \"compression\": %s, \"run\": {\"iterations\": 2, \"warmup\": 1}}",
     strategy, compression);
 }

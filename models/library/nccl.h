@@ -1,0 +1,104 @@
+/**
+ * @file nccl.h
+ * @brief NCCL in parts: constants by version, layout, its own forecast, the real cost.
+ *
+ * nccl_constants.c  what releases were tuned with
+ * nccl_layout.c     channels and what NCCL's search of the node believes they carry
+ * nccl_model.c      the time that NCCL itself predicts: it decides by nothing else
+ * nccl_terms.c      what the chosen algorithm and protocol then cost
+ * nccl_p2p.c        the same of sends and receives, where nothing is chosen
+ */
+#pragma once
+
+#include "models/library.h"
+
+typedef enum { NCCL_TREE, NCCL_RING, NCCL_NVLS, NCCL_NVLS_TREE, NCCL_N_ALGOS } NcclAlgo;
+typedef enum { NCCL_LL, NCCL_LL128, NCCL_SIMPLE, NCCL_N_PROTOS } NcclProto;
+typedef enum { NCCL_NVLINK, NCCL_PCI, NCCL_NET, NCCL_N_HOPS } NcclHop;
+typedef enum { NCCL_VOLTA, NCCL_AMPERE, NCCL_HOPPER, NCCL_BLACKWELL, NCCL_N_ARCHS } NcclArch;
+typedef enum { NCCL_1_NODE, NCCL_2_NODES, NCCL_MORE_NODES, NCCL_N_SCALES } NcclScale;
+
+/** Tables of one release, in SI: tuning.cc has microseconds and GB/s. */
+typedef struct {
+  double base_s[NCCL_N_ALGOS][NCCL_N_PROTOS];
+  double hop_s[NCCL_N_HOPS][NCCL_N_ALGOS][NCCL_N_PROTOS];
+  double ll_max_Bps[NCCL_N_ARCHS][NCCL_N_SCALES]; /**< row by GPU on one node, else by CPU */
+  double ring_ll128_Bps[NCCL_N_ARCHS];            /**< of one channel */
+  double tree_ll128_Bps[NCCL_N_ARCHS][NCCL_N_SCALES];
+  double tree_Bps[NCCL_N_ARCHS][NCCL_N_SCALES];
+  double nvls_tree_Bps[NCCL_N_ARCHS][NCCL_N_SCALES]; /**< INFINITY: not limited */
+  double ring_ll_share;       /**< of the bus bandwidth that Ring/LL gets */
+  bool nvls_by_efficiency;    /**< NVLS bandwidth by nccl_nvls_efficiency, else 5/6 */
+  bool one_gpu_uses_tree_net; /**< nodes of one GPU: Ring takes Tree's hop between nodes */
+  guint first_last_net_hops;  /**< hops between nodes that a ring saves at its ends */
+} NcclVersion;
+
+/** "2.20", "2.26", "2.30"; NULL-terminated. The last is what costs are computed with. */
+extern const char *const nccl_version_names[];
+const NcclVersion *nccl_version(guint index);
+const NcclVersion *nccl_latest(void);
+
+/** What NVLS keeps of the NVLink bandwidth, 0..1; 0: it has none. */
+double nccl_nvls_efficiency(NcclArch arch);
+
+/** Times the bandwidth of a tree: "trees are not perfectly sticking to the model". */
+double nccl_tree_correction(NcclProto proto, double size_B);
+
+#define NCCL_NOT_LL128 (NCCL_N_PROTOS + 1) /* NCCL_PROTO=^LL128 */
+
+typedef enum { NCCL_CPU_INTEL, NCCL_CPU_AMD } NcclCpu;
+
+typedef struct {
+  guint algo;  /**< NcclAlgo, or NCCL_N_ALGOS for any */
+  guint proto; /**< NcclProto, NCCL_N_PROTOS for any, or NCCL_NOT_LL128 */
+  guint version;
+  guint cpu; /**< NcclCpu */
+  double net_overhead_s;
+  guint min_ctas, max_ctas;
+  guint64 buffsize_B;
+} NcclParams;
+
+/** The communicator: what NCCL makes of the cluster. */
+typedef struct {
+  NcclArch arch;
+  NcclScale scale;
+  NcclHop local_hop;   /**< NCCL_NVLINK or NCCL_PCI */
+  guint n_found;       /**< channels that the search of the node finds */
+  guint n_channels;    /**< that run: doubled, and as min_ctas and max_ctas want */
+  guint n_net_gpus;    /**< GPUs of a node whose proxy threads speak to NICs */
+  double local_Bps;    /**< all channels found, inside a node */
+  double net_Bps;      /**< all channels found, between nodes; nominal */
+  double net_overhead_s;
+  double ll_max_Bps;   /**< row and column of the table for this cluster, latest release */
+} NcclLayout;
+
+NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call);
+
+/** May NCCL run it at all on this cluster, for this operation? */
+bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo algo,
+                  NcclProto proto);
+
+/** NCCL's own forecast [s], by the tables of @p version. */
+double nccl_model_s(const NcclVersion *version, const NcclLayout *layout,
+                    const LibraryCall *call, NcclAlgo algo, NcclProto proto, double size_B);
+
+/** What it costs, to the best of our knowledge. @p phases  of its collective */
+LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
+                         const LibraryCall *call, NcclAlgo algo, NcclProto proto,
+                         double size_B);
+
+/** "ll", "ll128", "simple". */
+const char *nccl_proto_name(NcclProto proto);
+/** Bytes on the wire per byte: LL has a flag per 4 B, LL128 one of 8 B per 128 B. */
+double nccl_wire_factor(NcclProto proto);
+/** What a message between nodes takes beyond InfiniBand's, which the tables contain; less
+ *  than 0 if it is faster [s]. */
+double nccl_extra_net_s(const LibraryCall *call);
+
+/** What sends and receives run as; NULL for other operations. */
+const CollOps *nccl_p2p_collective(CollKind kind);
+LibraryChoice nccl_p2p_terms(const NcclLayout *layout, const LibraryCall *call,
+                             double size_B);
+
+/** The collective an algorithm runs as. NULL if there is none (yet). */
+const CollOps *nccl_collective(NcclAlgo algo);

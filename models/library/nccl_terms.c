@@ -1,0 +1,278 @@
+/**
+ * @file nccl_terms.c
+ * @brief What an algorithm and protocol of NCCL cost: chunks, hops, limits of channels.
+ *
+ * The latencies and limits are those of the latest release's tuner. What the tuner leaves
+ * out, and what makes it 20 to 70 % too fast between 64 KiB and 64 MiB on several nodes, is
+ * that data travels in chunks of NCCL's choice:
+ *
+ * - A tree hands a chunk on when it has arrived. All channels together have chunks of up to
+ *   8 MiB (16 channels of 512 KiB), so most messages are one chunk, and every hop costs the
+ *   time of the whole message. CollTerms.chunk_B says how large; the phases how far.
+ * - The chunk of a ring passes all ranks, a slice at a time. Either its way takes longest,
+ *   or the bytes that the busiest link carries; near the crossing both are felt. So the
+ *   terms are additive only in form: the hops of a ring hold what of them is felt.
+ * - LL between nodes is carried by one proxy thread per GPU, which looks at every line.
+ *
+ * Source of the chunks: calcCollChunking() and scheduleCollTasksToPlan() in src/enqueue.cc;
+ * steps and slices: src/include/device.h, src/include/collectives.h; NVIDIA/nccl 2.30.
+ */
+#include "models/library/nccl.h"
+
+#include <math.h>
+
+/* NCCL_STEPS: parts of the buffer of a connection. */
+static const double n_steps_of_buffer = 8;
+/* ALLREDUCE_CHUNKSTEPS: a ring's chunk has half the buffer. */
+static const double ring_chunk_steps = 4;
+/* A ring's chunk travels in two slices: ALLREDUCE_SLICESTEPS is half the chunk's. */
+static const double ring_slice = 0.5;
+/* NCCL_LL_LINES_PER_THREAD 8 x NCCL_LL_MAX_NTHREADS 512 x 16 B, half of it data. */
+static const double ll_chunk_B = 32 * 1024.0;
+/* NCCL_LL128_ELEMS_PER_THREAD 120 x NCCL_LL128_MAX_NTHREADS 640 x 8 B, 15/16 data. */
+static const double ll128_chunk_B = 600 * 1024.0 * 120 / 128;
+/* nvlsChunkSize, and NVLSTREE_MAX_CHUNKSIZE from four nodes on. */
+static const double nvls_chunk_B = 128 * 1024.0, nvls_tree_chunk_B = 64 * 1024.0;
+/* NCCL_NVLS_NCHANNELS of Hopper and later. */
+static const double n_nvls_channels = 16;
+
+/* 32 KiB of traffic per channel at least: of LL all-reduce a byte makes 2 x 4. */
+static const double ll_first_channel_B = 4 * 1024.0;
+
+/* The limits of LL between nodes were tuned on nodes of eight GPUs with a proxy each. */
+static const double tuned_proxies = 8;
+
+/* How a ring's chain of hops and its busiest link add up: (chain^p + link^p)^(1/p).
+ * 1 would be one after the other, infinity perfect overlap. fitted: validation tables
+ * h100x8-allreduce-ring, h100-N02x8-ib400-allreduce-ring, h100-N10xG1 and -N10xG2. */
+static const double ring_overlap_power = 3;
+
+/** The NET latencies were tuned on InfiniBand and contain one of its messages: 32 B over
+ *  RC take this long (ib_send_lat, git.dennispotter.eu) [s]. */
+static const double infiniband_message_s = 0.82e-6;
+
+const char *nccl_proto_name(NcclProto proto)
+{
+  static const char *const names[NCCL_N_PROTOS] = { "ll", "ll128", "simple" };
+  return names[proto];
+}
+
+double nccl_wire_factor(NcclProto proto)
+{
+  static const double factors[NCCL_N_PROTOS] = { 2, 128.0 / 120, 1 };
+  return factors[proto];
+}
+
+double nccl_extra_net_s(const LibraryCall *call)
+{
+  return call->message_latency_s - infiniband_message_s;
+}
+
+/* Bytes that the proxy threads of a node put on the wire as LL, lines counted. */
+static double ll_proxies_Bps(const NcclParams *params, const NcclLayout *layout)
+{
+  const double one_Bps =
+    nccl_latest()->ll_max_Bps[params->cpu == NCCL_CPU_AMD][NCCL_2_NODES] / tuned_proxies;
+  return one_Bps * layout->n_net_gpus;
+}
+
+/* Halve the chunk of LL128 trees until there are enough of them to fill the tree. */
+static double tree_ll128_chunk_B(const NcclLayout *layout, const LibraryCall *call,
+                                 double size_B)
+{
+  const double g = call->ranks_per_node;
+  const double n_hops = 1 + floor(log2(call->n_nodes)) + 0.1 * g;
+  const double channel_B = size_B / layout->n_channels;
+  double chunk_B = ll128_chunk_B;
+
+  while (floor(channel_B / chunk_B) < n_hops * 64 / g && chunk_B > 128 * 1024)
+    chunk_B /= 2;
+  while (floor(channel_B / chunk_B) < n_hops * 16 / g && chunk_B > 32 * 1024)
+    chunk_B /= 2;
+  return chunk_B;
+}
+
+/* As NCCL: smaller chunks while there would be few of them. */
+static double shrink(double chunk_B, double to_B, double size_B, double n_chunks)
+{
+  return size_B < n_chunks * chunk_B && chunk_B > to_B ? to_B : chunk_B;
+}
+
+/* Of all channels and heads together. */
+static double nvls_chunks_B(const LibraryCall *call, NcclAlgo algo, double size_B)
+{
+  const double at_once = n_nvls_channels * call->ranks_per_node;
+  double chunk_B = nvls_chunk_B;
+
+  if (algo == NCCL_NVLS) {
+    chunk_B = shrink(chunk_B, 64 * 1024, size_B, 64 * at_once);
+    chunk_B = shrink(chunk_B, 32 * 1024, size_B, 8 * at_once);
+    return at_once * shrink(chunk_B, 16 * 1024, size_B, 2 * at_once);
+  }
+  if (call->n_nodes >= 4)
+    chunk_B = nvls_tree_chunk_B;
+  chunk_B = shrink(chunk_B, 64 * 1024, size_B, 4 * at_once);
+  return at_once * shrink(chunk_B, 32 * 1024, size_B, at_once);
+}
+
+/* What all channels send at once. */
+static double chunks_B(const NcclParams *params, const NcclLayout *layout,
+                       const LibraryCall *call, NcclAlgo algo, NcclProto proto,
+                       double size_B)
+{
+  const double n = layout->n_channels;
+  const double step_B = (double)params->buffsize_B / n_steps_of_buffer;
+
+  if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
+    return nvls_chunks_B(call, algo, size_B);
+  if (proto == NCCL_LL)
+    return n * ll_chunk_B;
+  if (proto == NCCL_LL128)
+    return n * (algo == NCCL_TREE ? tree_ll128_chunk_B(layout, call, size_B)
+                                  : ll128_chunk_B);
+  return n * step_B * (algo == NCCL_RING ? ring_chunk_steps : 1);
+}
+
+/* Bus bandwidth that the channels reach at most, in the sense of the tuner; INFINITY: only
+ * links limit. */
+static double limit_Bps(const NcclParams *params, const NcclLayout *layout,
+                        const LibraryCall *call, NcclAlgo algo, NcclProto proto)
+{
+  const NcclVersion *latest = nccl_latest();
+  const double n = layout->n_found;
+
+  if (algo == NCCL_NVLS)
+    return INFINITY;
+  if (algo == NCCL_NVLS_TREE)
+    return call->ranks_per_node * latest->nvls_tree_Bps[layout->arch][layout->scale];
+  if (proto == NCCL_LL)
+    return call->n_nodes == 1 ? layout->ll_max_Bps : ll_proxies_Bps(params, layout);
+  if (algo == NCCL_RING)
+    return proto == NCCL_LL128 ? n * latest->ring_ll128_Bps[layout->arch] : INFINITY;
+  return n * (proto == NCCL_LL128 ? latest->tree_ll128_Bps
+                                  : latest->tree_Bps)[layout->arch][layout->scale];
+}
+
+/* What the busiest rank of @p phase may send per second for the bus bandwidth to be the
+ * limit; 0: only links limit. */
+static double rank_Bps(const LibraryCall *call, const CollPhase *phase, NcclAlgo algo,
+                       double limit)
+{
+  const double n = (double)call->n_nodes * call->ranks_per_node;
+  const double bus_share = algo == NCCL_TREE ? 2 : 2 * (n - 1) / n;
+
+  if (!isfinite(limit))
+    return 0;
+  return algo == NCCL_RING ? limit : limit * phase->rank_share / bus_share;
+}
+
+/* A hop between nodes: with LL, proxy threads look at every line on the way. */
+static double net_hop_s(const NcclParams *params, const NcclLayout *layout,
+                        const LibraryCall *call, NcclAlgo algo, NcclProto proto,
+                        double chunk_B)
+{
+  const NcclAlgo of = algo == NCCL_RING && call->ranks_per_node == 1 ? NCCL_TREE : algo;
+  const double hop_s =
+    MAX(0, nccl_latest()->hop_s[NCCL_NET][of][proto] + nccl_extra_net_s(call));
+  const double proxies_Bps = ll_proxies_Bps(params, layout);
+  /* The first channel's data passes one proxy before others help. */
+  const double first_B = MIN(chunk_B, ll_first_channel_B);
+
+  if (proto != NCCL_LL)
+    return hop_s;
+  return hop_s + MAX(chunk_B / proxies_Bps, first_B * layout->n_net_gpus / proxies_Bps);
+}
+
+/* Trees of LL between nodes: hops hold the chunk already, links are idle; the rest of the
+ * message follows at the rate of the proxies. */
+static void add_ll_proxies(const NcclParams *params, const NcclLayout *layout,
+                           const CollPhase *phase, double size_B, CollTerms *terms)
+{
+  const double rest_B = MAX(0, size_B - terms->chunk_B);
+
+  terms->rank_Bps = 0;
+  if (phase->n_net_hops > 0)
+    terms->alpha_net_s +=
+      2 * rest_B / ll_proxies_Bps(params, layout) / phase->n_net_hops;
+}
+
+/* Make the chain of a ring hide behind its busiest link as far as it does: the terms then
+ * hold what of the hops is felt. */
+static void overlap_ring(const CollPhase *phase, double size_B, CollTerms *terms)
+{
+  const double hops_s = phase->n_local_hops * terms->alpha_local_s +
+                        phase->n_net_hops * terms->alpha_net_s;
+  const double link_s = coll_phase_idle_s(phase, terms, size_B) -
+                        coll_phase_wait_s(phase, terms, size_B);
+  const double chain_s = hops_s + phase->path_latency_s;
+  const double all_s = pow(pow(chain_s, ring_overlap_power) +
+                             pow(link_s, ring_overlap_power),
+                           1 / ring_overlap_power);
+  const double felt_s = MAX(0, all_s - link_s - phase->path_latency_s);
+
+  if (!(hops_s > 0))
+    return;
+  terms->alpha_local_s *= felt_s / hops_s;
+  terms->alpha_net_s *= felt_s / hops_s;
+}
+
+/* Every hop of a ring waits for a slice; lines of LL and LL128 go on at once inside a
+ * node, and wait for the network thread between nodes. */
+static void add_slices(const NcclLayout *layout, const LibraryCall *call, NcclProto proto,
+                       double chunk_B, CollTerms *terms)
+{
+  const double wire_B = chunk_B * terms->wire_factor;
+
+  if (proto == NCCL_SIMPLE)
+    terms->alpha_local_s += ring_slice * wire_B / call->local_Bps;
+  if (call->n_nodes > 1)
+    terms->alpha_net_s += (proto == NCCL_SIMPLE ? ring_slice : 1) * wire_B /
+                          MIN(call->node_Bps, terms->rank_Bps > 0 ? terms->rank_Bps
+                                                                  : layout->net_Bps);
+}
+
+static void finish_ring(const NcclLayout *layout, const LibraryCall *call, NcclProto proto,
+                        const CollPhase *phase, double size_B, CollTerms *terms)
+{
+  const double n_ranks = (double)call->n_nodes * call->ranks_per_node;
+  const double overhead_s = layout->net_overhead_s * (proto == NCCL_SIMPLE ? 3 : 1);
+
+  terms->alpha_local_s = MAX(terms->alpha_local_s, overhead_s);
+  add_slices(layout, call, proto, MIN(size_B / n_ranks, terms->chunk_B), terms);
+  overlap_ring(phase, size_B, terms);
+}
+
+LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
+                         const LibraryCall *call, NcclAlgo algo, NcclProto proto,
+                         double size_B)
+{
+  const NcclVersion *latest = nccl_latest();
+  const double chunk_B = chunks_B(params, layout, call, algo, proto, size_B);
+  const double hop_B = algo == NCCL_RING ? 0 : MIN(size_B, chunk_B);
+  const bool nvls = algo == NCCL_NVLS || algo == NCCL_NVLS_TREE;
+  LibraryChoice choice = {
+    .collective = nccl_collective(algo),
+    .protocol = nccl_proto_name(proto),
+    .launch_s = latest->base_s[algo][proto],
+    .terms = {
+      .alpha_local_s = latest->hop_s[layout->local_hop][algo][proto],
+      .alpha_net_s = net_hop_s(params, layout, call, algo, proto, hop_B),
+      .wire_factor =
+        nvls ? 1 / nccl_nvls_efficiency(layout->arch) : nccl_wire_factor(proto),
+      .chunk_B = chunk_B,
+      .additive = true,
+    },
+  };
+  const GArray *phases = call->phases_of(choice.collective, call->data);
+  if (phases->len == 0)
+    return choice; /* one rank */
+
+  const CollPhase *phase = &g_array_index(phases, CollPhase, 0);
+  choice.terms.rank_Bps =
+    rank_Bps(call, phase, algo, limit_Bps(params, layout, call, algo, proto));
+  if (algo == NCCL_RING)
+    finish_ring(layout, call, proto, phase, size_B, &choice.terms);
+  else if (proto == NCCL_LL && call->n_nodes > 1)
+    add_ll_proxies(params, layout, phase, size_B, &choice.terms);
+  return choice;
+}
