@@ -54,6 +54,7 @@ typedef struct {
   bool by_priority;   /**< the smallest Unit.priority first; among equals the first come */
   double credit_B;    /**< units it has taken and that have not yet left stage
                            @ref credit_stage may hold so much, and one unit more; 0: any */
+  double exclusive_B; /**< units of gradients so large or larger are served alone; 0: none */
   guint credit_stage; /**< index of a stage; beyond the last: until synchronised */
   bool per_server;    /**< every server has such a queue: Unit.server picks; no credit */
 } Resource;
@@ -124,6 +125,7 @@ extern const StrategyOps strategy_horovod;
 extern const StrategyOps strategy_ddp;
 extern const StrategyOps strategy_bytescheduler;
 extern const StrategyOps strategy_mg_wfbp;
+extern const StrategyOps strategy_bandwidth_policy;
 extern const StrategyOps strategy_byteps;
 extern const StrategyOps strategy_parameter_server;
 extern const StrategyOps strategy_p3;

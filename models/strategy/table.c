@@ -1,9 +1,17 @@
 #include "models/strategy.h"
 
+// clang-format off
 const ModuleInfo *const strategy_table[] = {
-  &strategy_none.info,    &strategy_wait_free.info,
-  &strategy_horovod.info, &strategy_ddp.info,
-  &strategy_mg_wfbp.info, &strategy_bytescheduler.info,
-  &strategy_byteps.info,  &strategy_parameter_server.info,
-  &strategy_p3.info,      NULL,
+  &strategy_none.info,
+  &strategy_wait_free.info,
+  &strategy_horovod.info,
+  &strategy_ddp.info,
+  &strategy_mg_wfbp.info,
+  &strategy_bytescheduler.info,
+  &strategy_bandwidth_policy.info,
+  &strategy_byteps.info,
+  &strategy_parameter_server.info,
+  &strategy_p3.info,
+  NULL,
 };
+// clang-format on

@@ -28,6 +28,8 @@ typedef struct {
   GQueue items;          /**< of Item */
   EngineSignal *changed; /**< raised for a server that waits */
   guint n_waiting;       /**< servers that wait */
+  guint n_served;        /**< units that servers are busy with */
+  bool is_taken;         /**< one of them wants the lane for itself */
   double credit_B;       /**< left; HUGE_VAL without limit */
   bool closing;
 } Lane;
@@ -93,6 +95,17 @@ void job_encode_gradient(Job *job, guint32 gradient);
 void job_encode_item(Job *job, Item *item);
 /** Stages of encoded units that begin only when backward has ended wait for it. */
 void job_await_backward(Job *job, const Stage *stage, const Item *item);
+
+/* lane.c: who is served next. */
+
+/** Let one of the servers that wait look again. */
+void lane_notify(Lane *lane);
+void lane_put(Lane *lane, const Resource *resource, Item *item);
+/** Wait for a unit, for credit and for the lane itself, if the unit wants it alone.
+ *  @param number  of the resource @return NULL at closing time */
+Item *lane_take(Lane *lane, const Resource *resource, guint number);
+/** A server is done with its unit. */
+void lane_leave(Lane *lane, const Resource *resource);
 
 /** The first process of the run: spawns the others and computes. @p data is the Job. */
 void job_run(void *data);

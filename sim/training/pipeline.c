@@ -46,14 +46,6 @@ static void skip_stages(const Job *job, Item *item)
     item->stage++;
 }
 
-static void notify(Lane *lane)
-{
-  if (lane->n_waiting == 0)
-    return;
-  lane->n_waiting--;
-  engine_signal_raise(lane->changed);
-}
-
 /* Credit comes back when the item leaves the stage that the resource names; @p stage is
  * the one it has left, or one beyond the last. */
 static void return_credit(Job *job, Item *item, guint stage)
@@ -67,7 +59,7 @@ static void return_credit(Job *job, Item *item, guint stage)
     item->held_credit &= ~(1u << r);
     Lane *lane = lane_of(job, r, item->unit.server);
     lane->credit_B += item->unit.size_B;
-    notify(lane);
+    lane_notify(lane);
   }
 }
 
@@ -112,14 +104,6 @@ static void finish(Job *job, Item *item)
   }
 }
 
-static int compare_items(gconstpointer a, gconstpointer b, gpointer data G_GNUC_UNUSED)
-{
-  const Item *one = a, *other = b;
-  if (one->unit.priority != other->unit.priority)
-    return one->unit.priority < other->unit.priority ? -1 : 1;
-  return (one->number > other->number) - (one->number < other->number);
-}
-
 /* Queue the unit for its next stage, or end its way. */
 static void pass_on(Job *job, Item *item)
 {
@@ -130,30 +114,7 @@ static void pass_on(Job *job, Item *item)
     return;
   }
   Lane *lane = lane_of(job, stage->resource, item->unit.server);
-  if (resource_at(job, stage->resource)->by_priority)
-    g_queue_insert_sorted(&lane->items, item, compare_items, NULL);
-  else
-    g_queue_push_tail(&lane->items, item);
-  notify(lane);
-}
-
-/* The next item of the lane, when there is one and credit for it; NULL at closing time. */
-static Item *take(const Server *server)
-{
-  Lane *lane = server->lane;
-
-  while (g_queue_is_empty(&lane->items) || !(lane->credit_B > 0)) {
-    if (lane->closing && g_queue_is_empty(&lane->items))
-      return NULL;
-    lane->n_waiting++;
-    engine_signal_wait(lane->changed);
-  }
-  Item *item = g_queue_pop_head(&lane->items);
-  if (isfinite(lane->credit_B)) {
-    lane->credit_B -= item->unit.size_B;
-    item->held_credit |= 1u << server->resource;
-  }
-  return item;
+  lane_put(lane, resource_at(job, stage->resource), item);
 }
 
 void job_dispatch(Job *job, Unit *unit)
@@ -299,10 +260,12 @@ static void serve_item(const Server *server, Item *item)
 static void serve(void *data)
 {
   g_autofree Server *server = data;
+  const Resource *resource = resource_at(server->job, server->resource);
   Item *item;
 
-  while ((item = take(server)) != NULL) {
+  while ((item = lane_take(server->lane, resource, server->resource)) != NULL) {
     serve_item(server, item);
+    lane_leave(server->lane, resource);
     pass_on(server->job, item);
   }
 }
@@ -365,7 +328,7 @@ void job_close_pipeline(Job *job)
     Lane *lane = &g_array_index(job->lanes, Lane, i);
     lane->closing = true;
     for (guint n = lane->n_waiting; n > 0; n--)
-      notify(lane);
+      lane_notify(lane);
   }
 }
 

@@ -179,6 +179,58 @@ static void test_priority_never_beats_its_bound(void)
   }
 }
 
+/* As with the credit of one piece: a waits for the piece of b that is on the wire. */
+static void test_under_the_policy_an_urgent_gradient_waits_for_one_piece(void)
+{
+  const double piece_s = ring_s(B_VALUES / 10.0, rate_Bps());
+  const double a_s = ring_s(A_VALUES, rate_Bps());
+  const double gaps_s[] = { 0.001, 0.012, 0.033 };
+
+  for (guint i = 0; i < G_N_ELEMENTS(gaps_s); i++) {
+    const TwoLayers two = {
+      .n_nodes = N_NODES,
+      .forward_a_s = 0.5,
+      .forward_b_s = 0.001,
+      .backward_a_s = gaps_s[i],
+      .backward_b_s = 0.002,
+      .strategy = "{\"name\": \"bandwidth_policy\", \"partition\": \"10 MB\"}"
+    };
+    g_autoptr(Result) result = run(&two);
+    const double waits_s = (floor(gaps_s[i] / piece_s) + 1) * piece_s - gaps_s[i];
+    CU_ASSERT_DOUBLE_EQUAL(result->iteration_time_s - result->compute_time_s, waits_s + a_s,
+                           TOL_S);
+  }
+}
+
+/* Backward takes no time to speak of. Alone, b and then a; side by side they share the
+ * links, and a, which is next to nothing, is done first; the sum is the same. */
+static void test_small_gradients_share_and_large_ones_do_not(void)
+{
+  TwoLayers two = { .n_nodes = N_NODES,
+                    .forward_a_s = 0.010,
+                    .forward_b_s = 0.010,
+                    .backward_a_s = 1e-6,
+                    .backward_b_s = 0.010 };
+#define POLICY                                                                             \
+  "{\"name\": \"bandwidth_policy\", \"preempt\": false, \"cross_barrier\": false, "        \
+  "\"partition\": \"0 B\", \"streams\": 2, \"large\": "
+
+  two.strategy = POLICY "\"1 MiB\"}";
+  g_autoptr(Result) alone = run(&two);
+  two.strategy = POLICY "\"0 B\"}";
+  g_autoptr(Result) shared = run(&two);
+  two.strategy = "{\"name\": \"wait_free\", \"streams\": 2}";
+  g_autoptr(Result) wait_free = run(&two);
+  const double Bps = rate_Bps(), a_s = ring_s(A_VALUES, Bps), b_s = ring_s(B_VALUES, Bps);
+
+  CU_ASSERT_DOUBLE_EQUAL(alone->iteration_time_s - alone->compute_time_s + 1e-6, b_s + a_s,
+                         TOL_S);
+  CU_ASSERT_DOUBLE_EQUAL(shared->iteration_time_s, wait_free->iteration_time_s, TOL_S);
+  /* a hides its hops behind b, and takes next to no bytes from it. */
+  CU_ASSERT_DOUBLE_EQUAL(shared->iteration_time_s - shared->compute_time_s + 1e-6, b_s,
+                         0.5 * a_s);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -187,6 +239,8 @@ int main(void)
   CU_ADD_TEST(suite, test_crossing_the_barrier_hides_the_first_layers);
   CU_ADD_TEST(suite, test_with_all_the_credit_there_is_the_order_is_that_of_arrival);
   CU_ADD_TEST(suite, test_priority_never_beats_its_bound);
+  CU_ADD_TEST(suite, test_under_the_policy_an_urgent_gradient_waits_for_one_piece);
+  CU_ADD_TEST(suite, test_small_gradients_share_and_large_ones_do_not);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();

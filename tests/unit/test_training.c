@@ -100,6 +100,8 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     "{\"name\": \"bytescheduler\"}",
     "{\"name\": \"bytescheduler\", \"partition\": 300000, \"cross_barrier\": false}",
     "{\"name\": \"mg_wfbp\"}",
+    "{\"name\": \"bandwidth_policy\"}",
+    "{\"name\": \"bandwidth_policy\", \"large\": \"20 MB\", \"partition\": \"5 MB\"}",
   };
 
   for (guint i = 0; i < G_N_ELEMENTS(strategies); i++) {
