@@ -61,7 +61,8 @@ TransportEffect transport_none(void);
  *
  * if n windows overflow the path and the switch's buffer, else 1.
  * Source: Y. Chen, R. Griffith, J. Liu, R. H. Katz, A. D. Joseph, "Understanding TCP incast
- * throughput collapse in datacenter networks", WREN 2009. They measured at 1 Gbit/s.
+ * throughput collapse in datacenter networks", WREN 2009. They measured at 1 Gbit/s; as
+ * many timeouts per byte on faster links are assumed.
  *
  * @param link_Bps  what the receiver's link carries, > 0 [B/s]
  */

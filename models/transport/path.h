@@ -50,11 +50,11 @@ typedef struct {
   { .key = "copy_rate", .type = PARAM_RATE,                                                  \
     .offset = offsetof(params_type, path.copy_rate_Bps), .fallback = "7.4 GB/s", .min = 1e6, \
     .max = 1e15, .help = "what one core copies, without zero_copy",                          \
-    .origin = "with tcp's packet_cost 42 Gbit/s a core: Cai et al., SIGCOMM 2021" },         \
+    .origin = "assumed: leaves tcp 42 Gbit/s a core, recalled from Cai et al., SIGCOMM 2021" }, \
   { .key = "host_memory", .type = PARAM_RATE,                                                \
     .offset = offsetof(params_type, path.host_memory_Bps), .fallback = "128 GB/s", .min = 1e6, \
     .max = 1e15, .help = "bandwidth of the memory of one CPU socket, without gpu_direct",    \
-    .origin = "six channels of DDR4-2666, Intel Xeon Scalable 2017" }
+    .origin = "assumed: six channels of DDR4-2666, as Intel Xeon Scalable of 2017" }
 // clang-format on
 
 /** What of the line is left of which @p goodput is payload. */
