@@ -289,6 +289,17 @@ Encoding compression_encode_piece(const Compression *self, guint32 gradient, dou
   };
 }
 
+bool compression_is_plain_sum(const Compression *compression)
+{
+  return compression->codec->n_rounds == 1 &&
+         compression->codec->exchange(compression->params) == CODEC_SUM;
+}
+
+const char *compression_codec(const Compression *compression)
+{
+  return compression->codec->info.name;
+}
+
 bool compression_takes(const Compression *compression, guint32 gradient)
 {
   return compression->encodes[gradient];

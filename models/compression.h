@@ -96,6 +96,13 @@ Encoding compression_encode_one(const Compression *compression, guint32 gradient
 Encoding compression_encode_piece(const Compression *compression, guint32 gradient,
                                   double size_B);
 
+/** Is a sum of messages the message of the sum, in a single round? Then any way to sum them
+ *  will do, in place of the codec's own. */
+bool compression_is_plain_sum(const Compression *compression);
+
+/** The codec's name. Borrowed. */
+const char *compression_codec(const Compression *compression);
+
 /** Do the rules and the codec take this gradient? */
 bool compression_takes(const Compression *compression, guint32 gradient);
 

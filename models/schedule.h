@@ -80,7 +80,7 @@ typedef struct {
    *  SCHEDULE_INSTANT_S. Required. */
   ScheduleAnswer (*next)(void *self, double now_s, Unit *unit, double *again_s);
 
-  /** A unit has been synchronised. @return ask next(). NULL: does not mind. */
+  /** A unit has been synchronised, but for decoding it. @return ask next(). NULL: does not mind. */
   bool (*finished)(void *self, const Unit *unit, double now_s);
 } ScheduleOps;
 

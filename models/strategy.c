@@ -73,6 +73,27 @@ double strategy_copy_s_per_B(const GpuSpec *gpu)
   return 2 / gpu->memory_Bps;
 }
 
+bool composition_check(const Composition *composition, const Compression *compression,
+                       GError **error)
+{
+  const GArray *stages = composition->pipeline.stages;
+  bool replaceable = compression_is_plain_sum(compression) ||
+                     compression_place(compression) == COMPRESS_PIECES;
+
+  for (guint s = 0; s < stages->len; s++) {
+    const Stage *stage = &g_array_index(stages, Stage, s);
+    replaceable |= stage->kind == STAGE_COLLECTIVE && stage->route == ROUTE_GRADIENTS &&
+                   stage->collective == COLL_ALL_REDUCE && !(stage->message_B > 0);
+  }
+  if (!replaceable)
+    g_set_error(
+      error, SIM_ERROR, SIM_ERROR_VALUE,
+      "codec %s needs its own collectives, but these settings of the strategy sum "
+      "gradients in steps of their own",
+      compression_codec(compression));
+  return replaceable;
+}
+
 void composition_clear(Composition *composition)
 {
   if (composition->schedule != NULL)

@@ -163,5 +163,13 @@ double strategy_copy_s_per_B(const GpuSpec *gpu);
 #define STRATEGY_NCCL_HOP_S 3.4e-6
 #define STRATEGY_NCCL_NET_HOP_S 14e-6
 
+/**
+ * Can the pipeline carry what @p compression makes of gradients? Its own steps can only
+ * sum; where a library runs a collective, the codec's take its place.
+ * @return false with SIM_ERROR_VALUE
+ */
+bool composition_check(const Composition *composition, const Compression *compression,
+                       GError **error);
+
 void composition_clear(Composition *composition);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Composition, composition_clear)

@@ -21,9 +21,11 @@ static void check_shape(ModelReader *reader, const cJSON *tensor)
   const cJSON *values = cJSON_GetObjectItemCaseSensitive(tensor, "values");
   double product = 1;
 
-  if (shape != NULL && values == NULL)
+  if (shape == NULL)
+    return;
+  if (values == NULL)
     model_reader_blame(reader, tensor, "its \"shape\" needs \"values\", their product");
-  if (shape == NULL || !cJSON_IsNumber(values))
+  if (values == NULL || !cJSON_IsNumber(values))
     return;
   for (const cJSON *item = model_reader_first(shape); item != NULL; item = item->next)
     product *= cJSON_IsNumber(item) && item->valuedouble >= 1 &&

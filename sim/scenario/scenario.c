@@ -131,7 +131,17 @@ static void check_compression(const Binder *binder, const Section *section,
   };
   g_autoptr(Compression) compression =
     compression_new(&config, workload, &setup->cluster.node.gpu);
-  if (compression != NULL && !compression_check(compression, &error))
+  if (compression == NULL)
+    return;
+  const StrategyContext context = { .workload = workload,
+                                    .gpu = &setup->cluster.node.gpu,
+                                    .n_nodes = setup->cluster.n_nodes,
+                                    .gpus_per_node = setup->cluster.node.n_gpus,
+                                    .compression = compression };
+  g_auto(Composition) composition = { 0 };
+  setup->strategy->compose(setup->strategy_params, &context, &composition);
+  if (!compression_check(compression, &error) ||
+      !composition_check(&composition, compression, &error))
     bind_blame(binder, section, "", NULL, error->message);
 }
 

@@ -19,6 +19,7 @@ typedef struct {
   guint fetch;       /**< ROUTE_FETCHES: its number */
   guint64 number;    /**< in order of dispatch */
   guint held_credit; /**< bit r: it holds credit of resource r */
+  bool is_told;      /**< the schedule knows that the unit has been exchanged */
   bool is_encoded;   /**< a codec made @ref encoding of it */
   Encoding encoding;
 } Item;

@@ -73,12 +73,15 @@ static void synchronise(Job *job, guint32 gradient)
   job->n_pending--;
 }
 
-static void tell_schedule(Job *job, const Unit *unit)
+/* The exchange of the unit is over. */
+static void tell_schedule(Job *job, Item *item)
 {
   const ScheduleOps *schedule = job->composition->schedule;
 
-  if (schedule->finished != NULL &&
-      schedule->finished(job_schedule_state(job), unit, engine_now_s(job->engine)))
+  if (item->is_told || item->route == ROUTE_FETCHES || schedule->finished == NULL)
+    return;
+  item->is_told = true;
+  if (schedule->finished(job_schedule_state(job), &item->unit, engine_now_s(job->engine)))
     job_wake_dispatcher(job);
 }
 
@@ -95,8 +98,7 @@ static void finish(Job *job, Item *item)
       synchronise(job, gradient);
   }
   return_credit(job, item, job->composition->pipeline.stages->len);
-  if (!fetched)
-    tell_schedule(job, &item->unit);
+  tell_schedule(job, item);
   item_free(item);
   if ((fetched || job->n_pending < n_before) && job->worker_waits) {
     job->worker_waits = false;
@@ -113,6 +115,8 @@ static void pass_on(Job *job, Item *item)
     finish(job, item);
     return;
   }
+  if (stage->kind == STAGE_DECODE) /* is the framework's, later */
+    tell_schedule(job, item);
   Lane *lane = lane_of(job, stage->resource, item->unit.server);
   lane_put(lane, resource_at(job, stage->resource), item);
 }

@@ -330,6 +330,21 @@ static void test_horovod_fuses_messages(void)
   CU_ASSERT_EQUAL(messages->units_per_iteration, 3);
 }
 
+/* Horovod's thread waits for the exchange between hosts, but not for synchronize(), which
+ * decodes after backward. */
+static void test_decoding_does_not_hold_up_the_next_message(void)
+{
+  const char *horovod = "{\"name\": \"horovod\", \"hierarchical_allreduce\": true}";
+  g_autofree char *text = racks(horovod, "{\"codec\": \"fp16\"}");
+  g_autofree char *full = racks(horovod, NO_CODEC);
+  g_autoptr(Result) coded = forecast(text, true);
+  g_autoptr(Result) whole = forecast(full, true);
+
+  CU_ASSERT(whole->units_per_iteration >= 3);
+  CU_ASSERT(coded->units_per_iteration >= whole->units_per_iteration);
+  CU_ASSERT(coded->iteration_time_s < whole->iteration_time_s);
+}
+
 /* Momentum exists after backward: nothing of the exchange may hide behind it, although
  * DDP's first bucket is ready at its beginning. */
 static void test_onebit_adam_begins_after_backward(void)
@@ -406,6 +421,7 @@ int main(void)
   CU_ADD_TEST(suite, test_folded_equals_explicit_with_every_codec);
   CU_ADD_TEST(suite, test_ddp_encodes_buckets_and_horovod_tensors);
   CU_ADD_TEST(suite, test_horovod_fuses_messages);
+  CU_ADD_TEST(suite, test_decoding_does_not_hold_up_the_next_message);
   CU_ADD_TEST(suite, test_onebit_adam_begins_after_backward);
   CU_ADD_TEST(suite, test_byteps_encodes_on_hosts_and_servers);
   CU_ADD_TEST(suite, test_byteps_leaves_small_tensors_alone);
