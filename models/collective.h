@@ -149,6 +149,7 @@ extern const CollOps coll_hierarchical;
 extern const CollOps coll_node_leader;
 extern const CollOps coll_torus;
 extern const CollOps coll_in_network;
+extern const CollOps coll_nvls_tree;
 
 const CollOps *coll_find(const char *name, GError **error);
 

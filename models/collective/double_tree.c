@@ -16,40 +16,13 @@
  * The fill lets the first chunk take on every hop what its ports need for their chunks of
  * one direction: the two of a node's children arrive together.
  */
+#include "models/collective/dtree.h"
 #include "models/collective/rings.h"
 #include "models/collective/tree.h"
-
-#define N_TREES 2
 
 static guint n_channels_of_plan(const CollCall *call)
 {
   return call->group->n_nodes > 1 ? call->n_rails : 1;
-}
-
-/* Parent of node @p node of @p n in the first tree, ncclGetBtree(); the child is the
- * parent's first if it has the smaller number. */
-static guint btree_parent(guint node, guint n)
-{
-  if (node == 0)
-    return TREE_ROOT;
-  const guint bit = node & -node;
-  const guint up = (node ^ bit) | (bit << 1);
-  return up < n ? up : node ^ bit;
-}
-
-/* In the second tree, ncclGetDtree(): the mirror image, or the first one shifted by one. */
-static guint node_parent(guint tree, guint node, guint n, bool *is_first_child)
-{
-  const bool mirror = n % 2 == 0;
-  guint place = node;
-  if (tree == 1)
-    place = mirror ? n - 1 - node : (node + n - 1) % n;
-
-  const guint up = btree_parent(place, n);
-  *is_first_child = up != TREE_ROOT && place < up;
-  if (up == TREE_ROOT || tree == 0)
-    return up;
-  return mirror ? n - 1 - up : (up + 1) % n;
 }
 
 static bool ranks_share_nics(guint n_local, guint n_rails)
@@ -88,7 +61,7 @@ static void double_tree_init(Tree *tree, const CollCall *call, const Topology *t
   for (guint node = 0; node < group->n_nodes; node++) {
     const guint *chain = &ranks[group->first_rank[node]];
     bool is_first_child = false;
-    const guint up = node_parent(t, node, group->n_nodes, &is_first_child);
+    const guint up = dtree_parent(t, node, group->n_nodes, &is_first_child);
     for (guint i = 1; i < group_n_local(group, node); i++)
       parent[chain[i]] = chain[i - 1];
     parent[chain[0]] = TREE_ROOT;
@@ -105,13 +78,13 @@ static void double_tree_init(Tree *tree, const CollCall *call, const Topology *t
 static Tree *trees_new(const CollCall *call, const Rings *rings, const Topology *topology)
 {
   const guint n_channels = rings_n_channels(rings);
-  Tree *trees = g_new(Tree, (gsize)n_channels * N_TREES);
+  Tree *trees = g_new(Tree, (gsize)n_channels * DTREE_N);
   g_autofree guint *ranks = g_new(guint, call->group->n_ranks);
 
   for (guint c = 0; c < n_channels; c++) {
     rings_visit_all(rings, c, ranks);
-    for (guint t = 0; t < N_TREES; t++)
-      double_tree_init(&trees[c * N_TREES + t], call, topology, t, rings_rail(rings, c),
+    for (guint t = 0; t < DTREE_N; t++)
+      double_tree_init(&trees[c * DTREE_N + t], call, topology, t, rings_rail(rings, c),
                        ranks);
   }
   return trees;
@@ -126,12 +99,12 @@ static void trees_free(Tree *trees, guint n_trees)
 
 static guint double_tree_n_chunks(const CollCall *call, double size_B)
 {
-  return n_channels_of_plan(call) * N_TREES * coll_n_chunks(size_B, call->chunk_B);
+  return n_channels_of_plan(call) * DTREE_N * coll_n_chunks(size_B, call->chunk_B);
 }
 
 static void double_tree_plan(const CollCall *call, double size_B, Plan *plan)
 {
-  const guint n_trees = n_channels_of_plan(call) * N_TREES;
+  const guint n_trees = n_channels_of_plan(call) * DTREE_N;
   const guint n_chunks = coll_n_chunks(size_B, call->chunk_B);
   g_autoptr(Rings) rings = rings_new_chains(call, n_channels_of_plan(call), NULL);
   g_autofree PlanTree *pipes = g_new(PlanTree, n_trees);
@@ -143,7 +116,7 @@ static void double_tree_plan(const CollCall *call, double size_B, Plan *plan)
                            .width = 1,
                            .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n_trees,
                            .channel = i,
-                           .rail = call->group->n_nodes > 1 ? 1 + i / N_TREES : 0 };
+                           .rail = call->group->n_nodes > 1 ? 1 + i / DTREE_N : 0 };
   for (guint chunk = 0; chunk < n_chunks; chunk++)
     tree_plan_chunk(pipes, n_trees, chunk, true, true, NULL, plan);
   trees_free(trees, n_trees);
@@ -154,13 +127,13 @@ static TreePath add_direction(const CollCall *call, const Rings *rings, const Tr
                               bool up, Draft *draft)
 {
   const guint n = call->group->n_ranks;
-  const guint n_trees = rings_n_channels(rings) * N_TREES;
+  const guint n_trees = rings_n_channels(rings) * DTREE_N;
   const guint first_flow = draft_n_flows(draft);
   g_autofree Chain *hops = g_new(Chain, (gsize)n * n_trees);
   TreePath longest = { 0 };
 
   for (guint i = 0; i < n_trees; i++)
-    tree_add_flows(&trees[i], up, rings_rail(rings, i / N_TREES), 1.0 / n_trees, draft,
+    tree_add_flows(&trees[i], up, rings_rail(rings, i / DTREE_N), 1.0 / n_trees, draft,
                    &hops[(gsize)i * n]);
   g_autofree double *loads = draft_loads(draft, first_flow);
   for (guint i = 0; i < n_trees; i++) {
@@ -187,13 +160,7 @@ static void double_tree_phases(const CollCall *call, const Topology *topology,
 
   draft_finish(draft, "double_tree", chain_join(up.chain, down.chain),
                up.fill_s_per_B + down.fill_s_per_B, phases);
-  trees_free(trees, rings_n_channels(rings) * N_TREES);
-}
-
-/* Levels of edges of a tree of @p n nodes: ceil(log2 n). */
-static guint depth_of(guint n)
-{
-  return n > 1 ? g_bit_storage(n - 1) : 0;
+  trees_free(trees, rings_n_channels(rings) * DTREE_N);
 }
 
 /* What the busiest rank of a node sends to its neighbours, in parts of the buffer: chunks
@@ -229,34 +196,19 @@ static double chain_way(guint n_hops, guint g, guint n_rails)
   return way;
 }
 
-/* In parts of the buffer: a node with two children sends up, down twice, and up again as a
- * leaf; with two and three nodes there are no such. */
-static double net_share(guint n_nodes)
-{
-  static const double few[] = { 0, 0, 1, 1.5 };
-  return n_nodes < G_N_ELEMENTS(few) ? few[n_nodes] : 2;
-}
-
-/* Hops that ports need for the chunks of two children, or half of it. */
-static double net_way(guint n_nodes)
-{
-  static const double few[] = { 0, 0, 0.5, 1.5 };
-  return n_nodes < G_N_ELEMENTS(few) ? few[n_nodes] : depth_of(n_nodes);
-}
-
 /* The longest way: up the chain of a leaf, then through first children, which come in at
  * the second rank of the chain, to the root; and back. */
 static double double_tree_ideal_s(const CollCall *call, double size_B, const CollCost *cost)
 {
   const guint n_nodes = call->group->n_nodes, g = group_max_local(call->group);
-  const guint n_rails = n_channels_of_plan(call), depth = depth_of(n_nodes);
+  const guint n_rails = n_channels_of_plan(call), depth = dtree_depth(n_nodes);
   const guint n_inner = depth > 1 && ranks_share_nics(g, n_rails) ? depth - 1 : 0;
   const double local_s_per_B = g > 1 ? 1 / cost->local.bandwidth_Bps : 0;
   const double net_s_per_B = 1 / (call->n_rails * cost->net.bandwidth_Bps);
   const double bound_s_per_B =
-    MAX(chain_share(g, n_rails) * local_s_per_B, net_share(n_nodes) * net_s_per_B);
+    MAX(chain_share(g, n_rails) * local_s_per_B, dtree_share(n_nodes) * net_s_per_B);
   const double way_s_per_B = 2 * ((chain_way(g - 1, g, n_rails) + n_inner) * local_s_per_B +
-                                  net_way(n_nodes) * net_s_per_B);
+                                  dtree_way(n_nodes) * net_s_per_B);
 
   return 2 * ((g - 1 + n_inner) * cost->local.alpha_s + depth * cost->net.alpha_s) +
          bound_s_per_B * size_B +

@@ -11,6 +11,7 @@ const ModuleInfo *const coll_table[] = {
   &coll_node_leader.info,
   &coll_torus.info,
   &coll_in_network.info,
+  &coll_nvls_tree.info,
   &coll_push_pull.info,
   &coll_pairwise.info,
   &coll_direct.info,

@@ -69,6 +69,10 @@ static void plan_up(const PlanTree *pipe, guint index, guint *sent, guint *arriv
       sent[rank] = plan_add(plan, step);
       for (guint c = first; c < end; c++)
         plan_also_after(plan, sent[tree->order[c]]);
+      if (pipe->own_after != NULL) {
+        plan_also_after(plan, pipe->own_after[rank]);
+        plan_also_after(plan, pipe->own_after[parent]);
+      }
       if (arrived != NULL && tree->parent[parent] == TREE_ROOT)
         arrived[parent] = sent[rank];
     }
@@ -81,6 +85,8 @@ static void wait_as_root(const PlanTree *pipe, guint root, const guint *sent, Pl
 {
   const Tree *tree = pipe->tree;
 
+  if (pipe->own_after != NULL)
+    plan_also_after(plan, pipe->own_after[root]);
   if (pipe->root_after != NULL) {
     plan_also_after(plan, pipe->root_after[root]);
     return;
@@ -91,7 +97,8 @@ static void wait_as_root(const PlanTree *pipe, guint root, const guint *sent, Pl
 }
 
 /* @p sent: NULL if nothing went up. */
-static void plan_down(const PlanTree *pipe, guint index, const guint *sent, Plan *plan)
+static void plan_down(const PlanTree *pipe, guint index, const guint *sent, guint *arrived,
+                      Plan *plan)
 {
   const Tree *tree = pipe->tree;
   g_autofree guint *came = g_new(guint, tree->n); /* to each rank: the message down */
@@ -105,6 +112,8 @@ static void plan_down(const PlanTree *pipe, guint index, const guint *sent, Plan
     came[rank] = plan_add(plan, step);
     if (from_root)
       wait_as_root(pipe, parent, sent, plan);
+    if (arrived != NULL)
+      arrived[rank] = came[rank];
   }
 }
 
@@ -116,7 +125,7 @@ void tree_plan_chunk(const PlanTree *trees, guint n_trees, guint index, bool up,
     if (up)
       plan_up(&trees[t], index, sent, arrived, plan);
     if (down)
-      plan_down(&trees[t], index, up ? sent : NULL, plan);
+      plan_down(&trees[t], index, up ? sent : NULL, arrived, plan);
   }
 }
 

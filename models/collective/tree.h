@@ -28,6 +28,8 @@ typedef struct {
   /** Per rank: what a root waits for before it sends anything down; NULL: for its
    * children's part of the same chunks, if they sent one up. */
   const guint *root_after;
+  const guint *own_after; /**< per rank: what brings it its own part, before which it
+                             neither sends nor sums anything; NULL: all have theirs */
   guint channel; /**< up and down are channels 2 channel and 2 channel + 1 of the plan */
   guint rail;    /**< as in PlanStep */
 } PlanTree;
@@ -35,7 +37,8 @@ typedef struct {
 /**
  * Append the messages of one step of the pipeline, number @p index, through every one of
  * @p trees: sums up to the roots if @p up, results down from them if @p down.
- * @param arrived  per rank, set to the message that brought a root its last sum; or NULL
+ * @param arrived  per rank, set to the message that brought a root its last sum, or anyone
+ *                 else what came down; or NULL
  */
 void tree_plan_chunk(const PlanTree *trees, guint n_trees, guint index, bool up, bool down,
                      guint *arrived, Plan *plan);
