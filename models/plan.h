@@ -4,8 +4,8 @@
  *
  * The first of the three views of a collective, for any small number of ranks. Ids are in
  * an order in which everything could happen, so a plan cannot deadlock. A message carries
- * what its sender holds when the last of those it waits for has arrived. Messages from one
- * rank to another arrive in the order of their ids.
+ * what its sender holds when the last of those it waits for has arrived. Messages of one
+ * channel from one rank to another arrive in the order of their ids.
  */
 #pragma once
 

@@ -56,7 +56,9 @@ void line_plan(const CollCall *call, double size_B, Plan *plan)
     pipes[c] = (PlanTree){ .tree = &lines[c],
                            .first_chunk = c * n_chunks,
                            .width = 1,
-                           .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n };
+                           .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n,
+                           .channel = c,
+                           .rail = call->group->n_nodes > 1 ? 1 + c : 0 };
   for (guint chunk = 0; chunk < n_chunks; chunk++)
     tree_plan_chunk(pipes, n, chunk, up, !up, NULL, plan);
   lines_free(lines, n);

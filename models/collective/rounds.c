@@ -58,17 +58,31 @@ static void wait_for(Plan *plan, const GArray *ids, const GArray *named)
   }
 }
 
-/* @p answered: per rank, its first message of this round; PLAN_START if none. */
-static guint add_step(const Rounds *rounds, const RoundMessage *message, double chunk_B,
-                      const Last *last, guint *answered, Plan *plan)
+/* The rail of the NIC next to @p rank, of those that share the message. */
+static guint rail_of(const CollCall *call, guint rank)
 {
-  const guint id = plan_add(plan, (PlanStep){ .src = message->src,
-                                              .dst = message->dst,
-                                              .first_chunk = message->first_chunk,
-                                              .n_chunks = message->n_chunks,
-                                              .after = PLAN_START,
-                                              .reduce = message->reduce,
-                                              .size_B = message->n_chunks * chunk_B });
+  const Group *group = call->group;
+  const guint node = group->node[rank];
+  return (guint)((guint64)(rank - group->first_rank[node]) * call->n_rails /
+                 group_n_local(group, node));
+}
+
+/* @p answered: per rank, its first message of this round; PLAN_START if none. */
+static guint add_step(const Rounds *rounds, const CollCall *call,
+                      const RoundMessage *message, double chunk_B, const Last *last,
+                      guint *answered, Plan *plan)
+{
+  const bool is_net = !group_is_local(call->group, message->src, message->dst);
+  const guint id = plan_add(
+    plan,
+    (PlanStep){ .src = message->src,
+                .dst = message->dst,
+                .first_chunk = message->first_chunk,
+                .n_chunks = message->n_chunks,
+                .after = PLAN_START,
+                .reduce = message->reduce,
+                .rail = rounds->direct && is_net ? 1 + rail_of(call, message->dst) : 0,
+                .size_B = message->n_chunks * chunk_B });
 
   if (!rounds->answers) {
     wait_for(plan, last_ids(last, message->src), NULL);
@@ -96,8 +110,8 @@ void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan
     for (guint rank = 0; rank < n; rank++)
       answered[rank] = PLAN_START;
     for (guint i = 0; i < messages->len; i++)
-      add_step(rounds, &g_array_index(messages, RoundMessage, i), chunk_B, &last, answered,
-               plan);
+      add_step(rounds, call, &g_array_index(messages, RoundMessage, i), chunk_B, &last,
+               answered, plan);
     for (guint i = 0; i < messages->len; i++) {
       const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
       last_add(&last, message->dst, round, first + i);
@@ -106,15 +120,6 @@ void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan
     }
   }
   last_clear(&last);
-}
-
-/* The rail of the NIC next to @p rank, of those that share the message. */
-static guint rail_of(const CollCall *call, guint rank)
-{
-  const Group *group = call->group;
-  const guint node = group->node[rank];
-  return (guint)((guint64)(rank - group->first_rank[node]) * call->n_rails /
-                 group_n_local(group, node));
 }
 
 static Chain add_flows(const Rounds *rounds, const CollCall *call, const GArray *messages,

@@ -145,17 +145,20 @@ static inline void play_link(Play *play, guint n)
     }
 }
 
-/* Messages from one rank to another arrive in the order of their ids. */
+/* Messages of one channel from one rank to another arrive in the order of their ids. */
 static inline void play_queue(Play *play, guint n)
 {
-  const guint n_ranks = plan_n_ranks(play->plan);
-  g_autofree guint *last = g_new(guint, (gsize)n_ranks * n_ranks);
+  const guint n_ranks = plan_n_ranks(play->plan), n_pairs = n_ranks * n_ranks;
+  guint n_channels = 1;
 
-  for (guint i = 0; i < n_ranks * n_ranks; i++)
+  for (guint id = 0; id < n; id++)
+    n_channels = MAX(n_channels, plan_step(play->plan, id)->channel + 1);
+  g_autofree guint *last = g_new(guint, (gsize)n_pairs * n_channels);
+  for (guint i = 0; i < n_pairs * n_channels; i++)
     last[i] = PLAN_START;
   for (guint id = 0; id < n; id++) {
     const PlanStep *step = plan_step(play->plan, id);
-    guint *before = &last[step->src * n_ranks + step->dst];
+    guint *before = &last[step->channel * n_pairs + step->src * n_ranks + step->dst];
     play->flights[id].follower = PLAN_START;
     if (*before != PLAN_START)
       play->flights[*before].follower = id;
