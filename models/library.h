@@ -30,9 +30,12 @@ typedef struct {
   double message_latency_s; /**< the transport's, per inter-node message [s] */
   /** The phases of one collective, as built for this cluster (GArray of CollPhase). */
   const GArray *(*phases_of)(const CollOps *collective, void *data);
+  /** What messages of about @p size_B bytes took of late, over what was predicted on the
+   *  idle cluster; 1 where nothing was measured. NULL: nothing ever is. */
+  double (*slowdown_of)(const CollOps *collective, double size_B, void *data);
   const Link *links;
   guint n_links;
-  void *data; /**< for phases_of */
+  void *data; /**< for phases_of and slowdown_of */
 } LibraryCall;
 
 typedef struct {
@@ -52,3 +55,4 @@ typedef struct {
 extern const ModuleInfo *const library_table[];
 extern const LibraryOps library_nccl;
 extern const LibraryOps library_rules;
+extern const LibraryOps library_adaptive;

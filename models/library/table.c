@@ -4,5 +4,6 @@
 const ModuleInfo *const library_table[] = {
   &library_nccl.info,
   &library_rules.info,
+  &library_adaptive.info,
   NULL,
 };

@@ -2,6 +2,7 @@
 
 #include "models/fabric.h"
 #include "models/result.h"
+#include "sim/training/observed.h"
 
 /* Where collectives run message by message, no flow set is announced. */
 #define NO_SET G_MAXUINT
@@ -15,6 +16,7 @@ typedef struct {
   GArray *phases;   /* of CollPhase */
   PhaseLoad *loads; /* of each phase */
   guint *sets;      /* the engine's number of each phase's set */
+  Observed *observed;
 } Laid;
 
 /* What a library decides from, for one kind of collective. */
@@ -42,6 +44,7 @@ static void laid_clear(gpointer pointer)
   g_array_unref(laid->phases);
   g_free(laid->loads);
   g_free(laid->sets);
+  g_free(laid->observed);
 }
 
 static const Laid *find_laid(const Exchange *exchange, CollKind kind,
@@ -72,15 +75,7 @@ static const Kind *find_kind(const Exchange *exchange, CollKind kind)
     if (one->call.kind == kind)
       return one;
   }
-  g_return_val_if_reached(NULL);
-}
-
-static bool has_kind(const Exchange *exchange, CollKind kind)
-{
-  for (guint i = 0; i < exchange->kinds->len; i++)
-    if (((const Kind *)g_ptr_array_index(exchange->kinds, i))->call.kind == kind)
-      return true;
-  return false;
+  return NULL;
 }
 
 static const GArray *phases_of(const CollOps *collective, void *data)
@@ -89,12 +84,20 @@ static const GArray *phases_of(const CollOps *collective, void *data)
   return find_laid(kind->exchange, kind->call.kind, collective)->phases;
 }
 
+static double slowdown_of(const CollOps *collective, double size_B, void *data)
+{
+  const Kind *kind = data;
+  const Laid *laid = find_laid(kind->exchange, kind->call.kind, collective);
+  return observed_slowdown(laid->observed, size_B);
+}
+
 static void keep(Exchange *exchange, Laid *laid)
 {
   laid->loads = g_new0(PhaseLoad, laid->phases->len);
   for (guint p = 0; p < laid->phases->len; p++)
     laid->loads[p] =
       phase_load(exchange->topology, g_array_index(laid->phases, CollPhase, p).set);
+  laid->observed = observed_new();
   g_array_append_vals(exchange->laid, laid, 1);
 }
 
@@ -176,6 +179,7 @@ static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollK
     .node_Bps = topology_nics_per_node(topology) * topology_nic_Bps(topology),
     .message_latency_s = transport->message_latency_s,
     .phases_of = phases_of,
+    .slowdown_of = slowdown_of,
     .links = topology_links(topology),
     .n_links = topology_n_links(topology),
     .data = one,
@@ -357,16 +361,27 @@ LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double si
                                    &find_kind(exchange, kind)->library_call, size_B);
 }
 
+static double idle_s(const Laid *laid, const LibraryChoice *choice, double size_B)
+{
+  double time_s = choice->launch_s;
+
+  for (guint p = 0; p < laid->phases->len; p++)
+    time_s +=
+      coll_phase_idle_s(&g_array_index(laid->phases, CollPhase, p), &choice->terms, size_B);
+  return time_s;
+}
+
 double exchange_idle_s(const Exchange *exchange, CollKind kind, double size_B)
 {
   const LibraryChoice choice = exchange_choose(exchange, kind, size_B);
-  const GArray *phases = find_laid(exchange, kind, choice.collective)->phases;
-  double time_s = choice.launch_s;
+  return idle_s(find_laid(exchange, kind, choice.collective), &choice, size_B);
+}
 
-  for (guint p = 0; p < phases->len; p++)
-    time_s +=
-      coll_phase_idle_s(&g_array_index(phases, CollPhase, p), &choice.terms, size_B);
-  return time_s;
+void exchange_observe(const Exchange *exchange, CollKind kind, const LibraryChoice *choice,
+                      double size_B, double took_s)
+{
+  const Laid *laid = find_laid(exchange, kind, choice->collective);
+  observed_add(laid->observed, size_B, took_s / idle_s(laid, choice, size_B));
 }
 
 guint exchange_n_phases(const Exchange *exchange, CollKind kind,
@@ -431,8 +446,8 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier)
 /* Without a library that runs it, messages are as quick as light. */
 static CollTerms terms_of(const Exchange *exchange, CollKind kind, double size_B)
 {
-  return has_kind(exchange, kind) ? exchange_choose(exchange, kind, size_B).terms
-                                  : (CollTerms){ .wire_factor = 1 };
+  return find_kind(exchange, kind) != NULL ? exchange_choose(exchange, kind, size_B).terms
+                                           : (CollTerms){ .wire_factor = 1 };
 }
 
 double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)
@@ -450,7 +465,7 @@ double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)
              .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
   };
 
-  if (!has_kind(exchange, kind))
+  if (find_kind(exchange, kind) == NULL)
     return coll_floor_s(&call, size_B, &cost);
   return coll_floor_of_s(exchange_choose(exchange, kind, size_B).collective, &call, size_B,
                          &cost);

@@ -62,6 +62,10 @@ LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double si
 /** Its time on the idle cluster, as the library's cost model predicts it [s]. */
 double exchange_idle_s(const Exchange *exchange, CollKind kind, double size_B);
 
+/** A collective took @p took_s: what libraries that mind remember, by powers of two. */
+void exchange_observe(const Exchange *exchange, CollKind kind, const LibraryChoice *choice,
+                      double size_B, double took_s);
+
 guint exchange_n_phases(const Exchange *exchange, CollKind kind,
                         const LibraryChoice *choice);
 ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,

@@ -158,6 +158,7 @@ static void transfer(Job *job, const ExchangePhase *phase)
 static void run_collective(Job *job, CollKind kind, double size_B)
 {
   const LibraryChoice choice = exchange_choose(job->exchange, kind, size_B);
+  const double from_s = engine_now_s(job->engine);
 
   timeline_depart(&job->timeline, engine_now_s(job->engine));
   engine_sleep(job->engine, choice.launch_s);
@@ -172,6 +173,8 @@ static void run_collective(Job *job, CollKind kind, double size_B)
       transfer(job, &phase);
   }
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
+  exchange_observe(job->exchange, kind, &choice, size_B,
+                   engine_now_s(job->engine) - from_s);
 }
 
 static void run_move(Job *job, const Stage *stage, const Item *item)
