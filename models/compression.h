@@ -25,7 +25,10 @@ typedef struct {
   double cpu_rate_Bps; /**< and what one of them moves */
 } CompressionSpec;
 
+/** Rules; and what encodes, where that is the GPU, or the CPU (COMPRESS_PIECES). */
 extern const ParamSpec compression_params[];
+extern const ParamSpec compression_gpu_params[];
+extern const ParamSpec compression_cpu_params[];
 
 /** Where a strategy encodes. */
 typedef enum {

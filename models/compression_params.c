@@ -1,6 +1,6 @@
 /**
  * @file compression_params.c
- * @brief The keys of "compression" that every codec has.
+ * @brief The keys of "compression" beside the codec's own.
  */
 #include "models/strategy.h"
 
@@ -23,6 +23,10 @@ const ParamSpec compression_params[] = {
     .fallback = "0",
     .help = "layers with tensors, from the output, that are sent as they are",
     .origin = "all layers" },
+  PARAM_END,
+};
+
+const ParamSpec compression_gpu_params[] = {
   { .key = "kernel_launch",
     .type = PARAM_SECONDS,
     .offset = offsetof(CompressionSpec, kernel_launch_s),
@@ -30,6 +34,10 @@ const ParamSpec compression_params[] = {
     .max = 1,
     .help = "time of a short kernel in a stream; encoding takes one or more",
     .origin = STRATEGY_KERNEL_LAUNCH_ORIGIN },
+  PARAM_END,
+};
+
+const ParamSpec compression_cpu_params[] = {
   { .key = "cpu_threads",
     .type = PARAM_COUNT,
     .offset = offsetof(CompressionSpec, cpu_threads),

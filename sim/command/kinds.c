@@ -20,12 +20,14 @@ static const ModuleInfo sections[] = {
   { "workload", "what is trained", "", workload_params, 0, NULL },
   { "compute", "how fast one GPU is: \"workload.compute\"", "", compute_params, 0, NULL },
   { "compression", "which gradients a codec encodes", "", compression_params, 0, NULL },
+  { "compression_gpu", "where GPUs encode", "", compression_gpu_params, 0, NULL },
+  { "compression_cpu", "where CPUs encode: BytePS", "", compression_cpu_params, 0, NULL },
   { "run", "how much is simulated", "", run_params, 0, NULL },
 };
 
 static const ModuleInfo *const section_table[] = {
-  &sections[0], &sections[1], &sections[2], &sections[3], &sections[4],
-  &sections[5], &sections[6], &sections[7], NULL,
+  &sections[0], &sections[1], &sections[2], &sections[3], &sections[4], &sections[5],
+  &sections[6], &sections[7], &sections[8], &sections[9], NULL,
 };
 
 const Kind kinds[] = {

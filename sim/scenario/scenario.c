@@ -48,16 +48,14 @@ static const ModuleChoice strategy_choice = { "strategy", "name", strategy_table
 static const ModuleChoice library_choice = { "library", "name", library_table, "nccl",
                                              NULL };
 
-/* The rules of compression_params, whatever the codec. */
-static const char *const codec_extra[] = { "min_size",
-                                           "skip_first_layers",
-                                           "skip_last_layers",
-                                           "kernel_launch",
-                                           "cpu_threads",
-                                           "cpu_rate",
-                                           NULL };
-static const ModuleChoice codec_choice = { "codec", "codec", codec_table, "none",
-                                           codec_extra };
+/* Their rows stand in models/compression_params.c. */
+static const char *const gpu_extra[] = { "min_size", "skip_first_layers",
+                                         "skip_last_layers", "kernel_launch", NULL };
+static const char *const cpu_extra[] = { "min_size",         "skip_first_layers",
+                                         "skip_last_layers", "cpu_threads",
+                                         "cpu_rate",         NULL };
+static const ModuleChoice gpu_codec = { "codec", "codec", codec_table, "none", gpu_extra };
+static const ModuleChoice cpu_codec = { "codec", "codec", codec_table, "none", cpu_extra };
 
 static void bind_name(Binder *binder, const Section *root, Setup *setup)
 {
@@ -149,14 +147,19 @@ static void bind_compression(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
   g_autoptr(GError) error = NULL;
-  const Section section = bind_section(binder, root, "compression", &codec_choice, &path);
+  const bool on_cpu = setup->strategy != NULL && setup->strategy->place == COMPRESS_PIECES;
+  const ModuleChoice *choice = on_cpu ? &cpu_codec : &gpu_codec;
+  const ParamSpec *device = on_cpu ? compression_cpu_params : compression_gpu_params;
+  const Section section = bind_section(binder, root, "compression", choice, &path);
 
   effective_open(binder->effective, "compression");
   setup->codec =
-    (const CodecOps *)bind_module(binder, &section, &codec_choice, &setup->codec_params);
+    (const CodecOps *)bind_module(binder, &section, choice, &setup->codec_params);
   if (setup->codec != &codec_none && setup->codec != NULL) {
     param_set_defaults(compression_params, &setup->compression);
     bind_params(binder, &section, compression_params, &setup->compression);
+    param_set_defaults(device, &setup->compression);
+    bind_params(binder, &section, device, &setup->compression);
   }
   effective_close(binder->effective);
   if (setup->codec != NULL && setup->codec->check != NULL &&

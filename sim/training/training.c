@@ -58,6 +58,17 @@ static void add_tracks(const Pipeline *pipeline, Result *result)
   }
 }
 
+static void note_assumed_shapes(const Job *job, Result *result)
+{
+  Constant constant = { .name = (char *)"workload.model tensors without a shape",
+                        .value = (char *)"square",
+                        .source = (char *)"assumed: the best case of the codec",
+                        .assumed = true };
+
+  if (job->compression != NULL && compression_assumes_shapes(job->compression))
+    result_add_constant(result, &constant);
+}
+
 static void describe(const Job *job, const TrainingConfig *config, Result *result)
 {
   const Setup *setup = job->setup;
@@ -81,6 +92,7 @@ static void describe(const Job *job, const TrainingConfig *config, Result *resul
   result->gradient_B = workload->gradient_B;
   for (guint i = 0; i < setup->constants->len; i++)
     result_add_constant(result, &g_array_index(setup->constants, Constant, i));
+  note_assumed_shapes(job, result);
 }
 
 static void measure_speed(const Job *job, Result *result)

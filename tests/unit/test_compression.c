@@ -227,6 +227,21 @@ static void test_onebit_adam_scatters_and_gathers(void)
   }
 }
 
+/* Without the matrix's shape, a square of the same size, and the result says so. */
+static void test_shapes_that_nobody_states_are_assumed(void)
+{
+  const char *codec = "{\"codec\": \"powersgd\"}";
+  g_autofree char *stated = star(4, WAIT_FREE, codec);
+  g_auto(GStrv) parts = g_strsplit(stated, ", \"shape\": [5000, 5000]", 2);
+  g_autofree char *silent = g_strjoinv("", parts);
+  g_autoptr(Result) known = forecast(stated, true);
+  g_autoptr(Result) guessed = forecast(silent, true);
+
+  CU_ASSERT_STRING_NOT_EQUAL(stated, silent);
+  CU_ASSERT_EQUAL(guessed->message_B, known->message_B);
+  CU_ASSERT_EQUAL(guessed->constants->len, known->constants->len + 1);
+}
+
 /* Half of the iterations send full gradients: the mean of both. */
 static void test_a_warm_up_sends_full_gradients(void)
 {
@@ -416,6 +431,7 @@ int main(void)
   CU_ADD_TEST(suite, test_gathered_messages_grow_with_the_workers);
   CU_ADD_TEST(suite, test_powersgd_takes_two_rounds);
   CU_ADD_TEST(suite, test_onebit_adam_scatters_and_gathers);
+  CU_ADD_TEST(suite, test_shapes_that_nobody_states_are_assumed);
   CU_ADD_TEST(suite, test_a_warm_up_sends_full_gradients);
   CU_ADD_TEST(suite, test_without_a_codec_nothing_changes);
   CU_ADD_TEST(suite, test_folded_equals_explicit_with_every_codec);
