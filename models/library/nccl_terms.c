@@ -178,7 +178,7 @@ static double net_hop_s(const NcclParams *params, const NcclLayout *layout,
   /* The first channel's data passes one proxy before others help. */
   const double first_B = MIN(chunk_B, ll_first_channel_B);
 
-  if (proto != NCCL_LL)
+  if (proto != NCCL_LL || call->n_nodes == 1)
     return hop_s;
   return hop_s + MAX(chunk_B / proxies_Bps, first_B * layout->n_net_gpus / proxies_Bps);
 }

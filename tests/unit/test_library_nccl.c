@@ -155,6 +155,12 @@ static void test_nccl_uses_ll128_only_where_128_bytes_arrive_whole(void)
   CU_ASSERT_FALSE(uses_ll128(&nodes, true, false, ""));
 }
 
+static double forced_s(const Bench *bench, const char *keys, double size_B)
+{
+  const LibraryChoice choice = choose(bench, keys, size_B);
+  return bench_time_s(bench, &choice, size_B);
+}
+
 /* Eight bytes have no transfer time to hide hops behind. */
 static CollTerms hops(Bench *bench, const char *keys)
 {
@@ -193,12 +199,6 @@ static void test_hops_cost_what_nccls_table_says(void)
   CU_ASSERT_DOUBLE_EQUAL(hops(&bench, "algo=ring; proto=simple").alpha_net_s / 34e-6, 1,
                          tolerance);
   bench_clear(&bench);
-}
-
-static double forced_s(const Bench *bench, const char *keys, double size_B)
-{
-  const LibraryChoice choice = choose(bench, keys, size_B);
-  return bench_time_s(bench, &choice, size_B);
 }
 
 /* (chain^3 + links^3)^(1/3) is at least the larger and at most 1.26 times it. */
