@@ -34,9 +34,10 @@ typedef struct {
 typedef struct {
   const FlowSet *set;
   guint call;
+  bool has_network;
   guint network; /* number of its network */
   guint index;   /* among the network's sets */
-  bool rehearsed;
+  bool alone;    /* nothing else ever runs beside it: time is in proportion to bytes */
   double unit_s_per_B; /* measured in the rehearsal */
 } EngineSet;
 
@@ -161,11 +162,35 @@ static void add_network(Engine *engine, guint first, guint n, bool fold)
   for (guint i = 0; i < n; i++) {
     EngineSet *set = set_at(engine, first + i);
     sets[i] = set->set;
+    set->has_network = true;
     set->network = engine->networks->len;
     set->index = i;
   }
   g_ptr_array_add(engine->networks,
                   network_new(sets, n, engine->links, engine->n_links, fold));
+}
+
+/* Flows of equal shares that run alone take what their busiest link needs, T: equal rates
+ * of share / T are feasible, and the max-min allocation has no smaller rate than the
+ * smallest of any feasible one; so all have arrived by T, however many still run. */
+static bool takes_its_bound(const FlowSet *set)
+{
+  for (guint f = 1; f < flow_set_n_flows(set); f++)
+    if (flow_set_flow(set, f)->share != flow_set_flow(set, 0)->share)
+      return false;
+  return true;
+}
+
+/* A set that runs alone: by its closed form, or on a network of its own. */
+static void add_alone(Engine *engine, guint number)
+{
+  EngineSet *set = set_at(engine, number);
+
+  set->alone = true;
+  if (engine->config.dump_platform == NULL && takes_its_bound(set->set))
+    set->unit_s_per_B = flow_set_bound_s_per_B(set->set, engine->links, engine->n_links);
+  else
+    add_network(engine, number, 1, true);
 }
 
 /* Sets that cannot meet are folded apart, each on its own copy of the links. */
@@ -180,10 +205,8 @@ static void build_set_networks(Engine *engine)
     const Call *call = &g_array_index(engine->calls, Call, c);
     if (call->overlap && call->n_sets > 0)
       add_network(engine, call->first_set, call->n_sets, true);
-    for (guint s = 0; !call->overlap && s < call->n_sets; s++) {
-      add_network(engine, call->first_set + s, 1, true);
-      set_at(engine, call->first_set + s)->rehearsed = true;
-    }
+    for (guint s = 0; !call->overlap && s < call->n_sets; s++)
+      add_alone(engine, call->first_set + s);
   }
 }
 
@@ -200,6 +223,8 @@ static void build_networks(Engine *engine)
 guint engine_n_classes(const Engine *engine, guint set)
 {
   const EngineSet *which = set_at(engine, set);
+  if (!which->has_network)
+    return 0;
   const Network *network = g_ptr_array_index(engine->networks, which->network);
   return network->first_class[which->index + 1] - network->first_class[which->index];
 }
@@ -342,7 +367,7 @@ void engine_transfer(Engine *engine, guint set_number, double size_B)
     engine_fail(engine, SIM_ERROR_FAULT, "two transfers meet that were announced apart");
   call->n_active++;
   engine->n_contested += call->contested;
-  if (set->rehearsed)
+  if (set->alone)
     engine_sleep(engine, set->unit_s_per_B * size_B);
   else
     move(engine, set, size_B);
@@ -379,8 +404,10 @@ static void rehearse_all(Engine *engine)
 
   for (guint s = 0; s < engine->sets->len; s++) {
     EngineSet *set = set_at(engine, s);
+    if (!set->alone || !set->has_network)
+      continue;
     const Network *network = g_ptr_array_index(engine->networks, set->network);
-    if (!set->rehearsed || !(network->bound_s_per_B[set->index] > 0))
+    if (!(network->bound_s_per_B[set->index] > 0))
       continue;
     Rehearsal *rehearsal = g_new(Rehearsal, 1);
     *rehearsal = (Rehearsal){ .engine = engine, .set = set, .done = done };

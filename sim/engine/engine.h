@@ -50,7 +50,8 @@ const char *engine_version(void);
 /** How: "folded", "explicit" or "messages". Borrowed. */
 const char *engine_way(bool fold, bool messages);
 
-/** Classes of flows that set @p set is simulated with; after engine_run() began. */
+/** Classes of flows that set @p set is simulated with; after engine_run() began. 0: it runs
+ *  alone and its time is known without. */
 guint engine_n_classes(const Engine *engine, guint set);
 
 /**

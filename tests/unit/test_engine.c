@@ -277,6 +277,7 @@ static void draw_star(Case *scene, guint n)
   for (guint src = 0; src < n; src++)
     add_flow(&net, ring, src, (src + 1) % n, 2.0 * (n - 1) / n, INFINITY, 0);
   g_ptr_array_add(scene->sets, ring);
+  scene->overlap = true;
   scene->n_sends = 2;
   scene->sends[0] = (Send){ .set = 0, .start_s = 0, .size_B = 102228128 };
   scene->sends[1] = (Send){ .set = 0, .start_s = 1, .size_B = 4 };
@@ -312,6 +313,7 @@ static void test_a_ring_over_racks_is_two_classes(void)
   for (guint src = 0; src < net.n_nodes; src++)
     add_flow(&net, ring, src, (src + 1) % net.n_nodes, 1, INFINITY, 0);
   g_ptr_array_add(scene.sets, ring);
+  scene.overlap = true;
   scene.n_sends = 1;
   scene.sends[0] = (Send){ .size_B = 1e8 };
   const Outcome outcome = run_case(&scene, true);
@@ -321,10 +323,36 @@ static void test_a_ring_over_racks_is_two_classes(void)
   case_clear(&scene);
 }
 
+/* Alone, a set of equal shares takes what its busiest link needs: by the closed form that
+ * the engine uses, and message after message on SimGrid. */
+static void test_equal_shares_alone_take_the_bound_of_their_busiest_link(void)
+{
+  for (guint seed = 1; seed <= 40; seed++) {
+    g_autoptr(Rng) rng = rng_stream(seed, "alone");
+    Case scene;
+    case_init(&scene);
+    const Net net = draw_net(rng, &scene);
+    FlowSet *set = flow_set_new();
+    for (guint src = 0; src < net.n_nodes; src++)
+      for (guint i = rng_below(rng, 3); i < 3; i++)
+        add_flow(&net, set, src, (src + 1 + rng_below(rng, net.n_nodes - 1)) % net.n_nodes,
+                 0.25, INFINITY, rng_hash(src, i, seed));
+    g_ptr_array_add(scene.sets, set);
+    scene.n_sends = 1;
+    scene.sends[0] = (Send){ .size_B = 1e8 };
+    const Outcome known = run_case(&scene, true), simulated = run_case(&scene, false);
+    CU_ASSERT_EQUAL(known.n_classes, 0);
+    CU_ASSERT(simulated.n_classes > 0);
+    CU_ASSERT_DOUBLE_EQUAL(known.end_s[0] / simulated.end_s[0], 1, TOL_FOLD);
+    case_clear(&scene);
+  }
+}
+
 static void test_sets_that_were_announced_apart_must_not_meet(void)
 {
   Case scene;
   draw_star(&scene, 4);
+  scene.overlap = false;
   scene.sends[1].start_s = 1e-3;
   const Outcome outcome = run_case(&scene, true);
 
@@ -419,6 +447,7 @@ int main(void)
   CU_ADD_TEST(suite, test_ring_on_a_star_takes_its_closed_form);
   CU_ADD_TEST(suite, test_a_link_crossed_twice_counts_twice);
   CU_ADD_TEST(suite, test_a_ring_over_racks_is_two_classes);
+  CU_ADD_TEST(suite, test_equal_shares_alone_take_the_bound_of_their_busiest_link);
   CU_ADD_TEST(suite, test_sets_that_were_announced_apart_must_not_meet);
   CU_ADD_TEST(suite, test_transfers_of_more_than_two_hours_are_refused);
   CU_ADD_TEST(suite, test_waiting_ends_at_the_deadline_or_the_signal);
