@@ -5,10 +5,11 @@
  * Usage: mpi_collectives SIZE... (bytes). Prints "ALGORITHM SIZE SECONDS" per line.
  *
  * Every algorithm is a list of steps, spelt out in MPI_Isend and MPI_Irecv, so that none of
- * the MPI library's own choices count: in a step a rank sends, and waits for what it
- * receives. Receives are posted ahead and sends waited for in the end, so a message leaves
- * as soon as its rank has what it waits for. The buffer is shared by all ranks and nobody
- * adds anything: what counts is who sends how much to whom after what.
+ * the MPI library's own choices count: in a step a rank sends, and receives. In the ring
+ * receives are posted ahead and sends waited for in the end, so that a message leaves as
+ * soon as its rank has what it waits for; elsewhere both ranks of a message enter its step
+ * before it leaves (MPI_Sendrecv). The buffer is shared by all ranks and nobody adds
+ * anything: what counts is who sends how much to whom after what.
  *
  * Sources: ring: Patarasuk & Yuan 2009. binomial, recursive doubling, halving-doubling: R.
  * Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
@@ -18,7 +19,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <time.h>
 
 /* Every call starts when all ranks have slept to the next multiple of this [s]. */
 #define PERIOD_S 1000
@@ -61,26 +62,43 @@ static void receive(Call *call, int from, long size_B)
   add(call, NOBODY, 0, from, size_B);
 }
 
-static void run(const Call *call)
+static void post_receive(const Call *call, const Step *step, MPI_Request *request)
+{
+  *request = MPI_REQUEST_NULL;
+  if (step->from != NOBODY)
+    MPI_Irecv(call->in, (int)step->in_B, MPI_BYTE, step->from, 0, MPI_COMM_WORLD, request);
+}
+
+static void post_send(const Call *call, const Step *step, MPI_Request *request)
+{
+  *request = MPI_REQUEST_NULL;
+  if (step->to != NOBODY)
+    MPI_Isend(call->out, (int)step->out_B, MPI_BYTE, step->to, 0, MPI_COMM_WORLD, request);
+}
+
+/* One step after the other, at both ends. */
+static void run_in_step(const Call *call)
+{
+  for (int i = 0; i < call->n_steps; i++) {
+    MPI_Request requests[2];
+    post_receive(call, &call->steps[i], &requests[0]);
+    post_send(call, &call->steps[i], &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+}
+
+/* A step begins when the one before has received. */
+static void run_ahead(const Call *call)
 {
   MPI_Request sends[MAX_STEPS], receives[MAX_STEPS];
-  int n_sends = 0;
 
+  for (int i = 0; i < call->n_steps; i++)
+    post_receive(call, &call->steps[i], &receives[i]);
   for (int i = 0; i < call->n_steps; i++) {
-    const Step *step = &call->steps[i];
-    receives[i] = MPI_REQUEST_NULL;
-    if (step->from != NOBODY)
-      MPI_Irecv(call->in, (int)step->in_B, MPI_BYTE, step->from, 0, MPI_COMM_WORLD,
-                &receives[i]);
-  }
-  for (int i = 0; i < call->n_steps; i++) {
-    const Step *step = &call->steps[i];
-    if (step->to != NOBODY)
-      MPI_Isend(call->out, (int)step->out_B, MPI_BYTE, step->to, 0, MPI_COMM_WORLD,
-                &sends[n_sends++]);
+    post_send(call, &call->steps[i], &sends[i]);
     MPI_Wait(&receives[i], MPI_STATUS_IGNORE);
   }
-  MPI_Waitall(n_sends, sends, MPI_STATUSES_IGNORE);
+  MPI_Waitall(call->n_steps, sends, MPI_STATUSES_IGNORE);
 }
 
 /* Where part @p index of @p n begins. */
@@ -191,24 +209,26 @@ static void halving_doubling(Call *call)
 static const struct {
   const char *name;
   void (*plan)(Call *call);
+  void (*run)(const Call *call);
 } algorithms[] = {
-  { "ring", ring },
-  { "binomial", binomial },
-  { "recursive_doubling", recursive_doubling },
-  { "halving_doubling", halving_doubling },
+  { "ring", ring, run_ahead },
+  { "binomial", binomial, run_in_step },
+  { "recursive_doubling", recursive_doubling, run_in_step },
+  { "halving_doubling", halving_doubling, run_in_step },
 };
 
 /* From the moment at which all begin until the last has ended. */
-static double time_one(const Call *call)
+static double time_one(const Call *call, void (*run)(const Call *call))
 {
   const double begin_s = (floor(MPI_Wtime() / PERIOD_S) + 1) * PERIOD_S;
+  const double wait_s = begin_s - MPI_Wtime();
+  const struct timespec wait = { .tv_sec = (time_t)wait_s,
+                                 .tv_nsec = lround(1e9 * fmod(wait_s, 1)) };
   double spent_s, longest_s;
 
-  while (MPI_Wtime() < begin_s)
-    usleep((useconds_t)ceil(1e6 * (begin_s - MPI_Wtime())));
-  const double began_s = MPI_Wtime();
+  nanosleep(&wait, NULL);
   run(call);
-  spent_s = MPI_Wtime() - began_s;
+  spent_s = MPI_Wtime() - begin_s;
   MPI_Reduce(&spent_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   return longest_s;
 }
@@ -227,7 +247,7 @@ int main(int argc, char **argv)
     for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
       call.n_steps = 0;
       algorithms[a].plan(&call);
-      const double time_s = time_one(&call);
+      const double time_s = time_one(&call, algorithms[a].run);
       if (call.rank == 0)
         printf("%s %ld %.12g\n", algorithms[a].name, call.size_B, time_s);
     }
