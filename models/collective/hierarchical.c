@@ -92,7 +92,7 @@ static void add_between(const CollCall *call, const Topology *topology, GArray *
   g_autofree double *loads = draft_loads(draft, 0);
   for (guint first = 0; first < hops->len; first += grid.n_rows) {
     const Chain chain = rings_chain_of_flows(
-      draft, loads, first, &g_array_index(hops, Chain, first), grid.n_rows, n_laps);
+      draft, loads, first, 1, &g_array_index(hops, Chain, first), grid.n_rows, n_laps);
     if (chain_is_longer(chain, worst))
       worst = chain;
   }

@@ -113,7 +113,7 @@ static void add_inside(const CollCall *call, const Topology *topology, bool up,
 
 static void add_leaders(const CollCall *call, const Topology *topology, GArray *phases)
 {
-  const guint n = call->group->n_nodes;
+  const guint n = call->group->n_nodes, n_laps = rings_n_laps(COLL_ALL_REDUCE);
   g_autofree Chain *hops = g_new(Chain, n);
   Draft *draft = draft_new(call, topology);
 
@@ -121,8 +121,9 @@ static void add_leaders(const CollCall *call, const Topology *topology, GArray *
     hops[node] = draft_add_message(draft, call->group->first_rank[node],
                                    call->group->first_rank[(node + 1) % n],
                                    rings_share(COLL_ALL_REDUCE, n));
-  draft_finish(draft, "ring", rings_chain(hops, n, rings_n_laps(COLL_ALL_REDUCE)), 0,
-               phases);
+  g_autofree double *loads = draft_loads(draft, 0);
+  const Chain chain = rings_chain_of_flows(draft, loads, 0, call->n_rails, hops, n, n_laps);
+  draft_finish(draft, "ring", chain, 0, phases);
 }
 
 static void node_leader_phases(const CollCall *call, const Topology *topology,

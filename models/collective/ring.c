@@ -107,7 +107,8 @@ static void ring_phases(const CollCall *call, const Topology *topology, GArray *
   }
   g_autofree double *loads = draft_loads(draft, 0);
   for (guint first = 0; first < n * n_channels; first += n) {
-    const Chain chain = rings_chain_of_flows(draft, loads, first, &hops[first], n, n_laps);
+    const Chain chain =
+      rings_chain_of_flows(draft, loads, first, 1, &hops[first], n, n_laps);
     if (chain_is_longer(chain, worst))
       worst = chain;
   }

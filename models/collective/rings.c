@@ -214,13 +214,14 @@ Chain rings_chain(const Chain *hops, guint n, guint n_laps)
 }
 
 Chain rings_chain_of_flows(const Draft *draft, const double *loads, guint first,
-                           const Chain *hops, guint n, guint n_laps)
+                           guint stride, const Chain *hops, guint n, guint n_laps)
 {
   g_autofree Chain *timed = g_memdup2(hops, n * sizeof *hops);
 
   /* A flow carries one chunk in each of its rounds. */
   for (guint p = 0; p < n; p++)
-    timed[p].s_per_B = draft_flow_s_per_B(draft, loads, first + p) / (n_laps * (n - 1));
+    timed[p].s_per_B =
+      draft_flow_s_per_B(draft, loads, first + p * stride) / (n_laps * (n - 1));
   return rings_chain(timed, n, n_laps);
 }
 

@@ -52,11 +52,11 @@ double rings_share(CollKind kind, guint n);
 Chain rings_chain(const Chain *hops, guint n, guint n_laps);
 
 /**
- * The same, with what the bytes need along it: the hops are the flows of @p draft from
- * number @p first on, @p loads is draft_loads() of all.
+ * The same, with what the bytes need along it. Hop p is the flows of @p draft from number
+ * @p first + p @p stride on, all alike; @p loads is draft_loads() of all.
  */
 Chain rings_chain_of_flows(const Draft *draft, const double *loads, guint first,
-                           const Chain *hops, guint n, guint n_laps);
+                           guint stride, const Chain *hops, guint n, guint n_laps);
 
 /** A ring of a plan: position p is rank ranks[p] and owns chunks first_chunks[p].. */
 typedef struct {
