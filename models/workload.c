@@ -134,6 +134,8 @@ static bool check_precision(Precision precision, const GpuSpec *gpu, GError **er
   return false;
 }
 
+#define LONGEST_ITERATION_S 1e9
+
 Workload *workload_new(const Model *model, const WorkloadSpec *spec,
                        const ComputeSpec *compute, const GpuSpec *gpu, GError **error)
 {
@@ -153,6 +155,11 @@ Workload *workload_new(const Model *model, const WorkloadSpec *spec,
   workload->layer_times = g_array_new(FALSE, FALSE, sizeof(LayerTime));
   if (!compute_fill(workload, compute, gpu, error))
     return NULL;
+  if (!(workload_compute_s(workload) <= LONGEST_ITERATION_S)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                "one iteration would compute for more than 30 years; check compute");
+    return NULL;
+  }
   list_gradients(workload);
   return g_steal_pointer(&workload);
 }

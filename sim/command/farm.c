@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +66,7 @@ static bool start(Round *round, Child *child, GError **error)
   }
   const pid_t pid = fork();
   if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for the answer of an orphan */
     close(ends[0]);
     work_here(round->farm, round->n_started, ends[1]);
     _exit(0);

@@ -2,6 +2,7 @@
 
 #include "sim/scenario/merge.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #define MAX_DEPTH 16
@@ -18,11 +19,22 @@ typedef struct {
 static cJSON *merge_text(Including *including, const char *name, const char *text,
                          gsize length);
 
+/* A device may never end; a pipe, such as /dev/stdin, does. */
+static bool is_device(const char *path)
+{
+  GStatBuf status;
+  return g_stat(path, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
+}
+
 char *include_read(const char *path, gsize *length, GError **error)
 {
   g_autoptr(GError) cause = NULL;
   char *text = NULL;
 
+  if (is_device(path)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_IO, "%s: is a device, not a file", path);
+    return NULL;
+  }
   if (g_file_get_contents(path, &text, length, &cause))
     return text;
 
