@@ -8,8 +8,9 @@
 #include "models/library/nccl.h"
 
 static const char *const algo_names[] = {
-  [NCCL_TREE] = "tree",           [NCCL_RING] = "ring",    [NCCL_NVLS] = "nvls",
-  [NCCL_NVLS_TREE] = "nvls_tree", [NCCL_N_ALGOS] = "auto", NULL,
+  [NCCL_TREE] = "tree", [NCCL_RING] = "ring",           [NCCL_COLLNET] = "collnet",
+  [NCCL_NVLS] = "nvls", [NCCL_NVLS_TREE] = "nvls_tree", [NCCL_N_ALGOS] = "auto",
+  NULL,
 };
 
 static const char *const proto_names[] = {
@@ -51,6 +52,9 @@ static const ParamSpec nccl_params[] = {
     .fallback = "4 MiB", .min = 4096, .max = 1u << 30,
     .help = "NCCL_BUFFSIZE: of a connection with Simple; chunks are an eighth or half of it",
     .origin = "nccl 2.30.7 src/init.cc" },
+  { .key = "collnet_enable", .type = PARAM_BOOL, .offset = offsetof(NcclParams, collnet),
+    .fallback = "false", .help = "NCCL_COLLNET_ENABLE: switches between nodes sum (SHARP)",
+    .origin = "nccl 2.30.7" },
   PARAM_END,
 };
 // clang-format on
@@ -60,6 +64,9 @@ const CollOps *nccl_collective(NcclAlgo algo)
   static const CollOps *const collectives[NCCL_N_ALGOS] = {
     [NCCL_TREE] = &coll_double_tree,
     [NCCL_RING] = &coll_ring,
+    [NCCL_COLLNET] = &coll_in_network,
+    [NCCL_NVLS] = &coll_in_network,
+    [NCCL_NVLS_TREE] = &coll_nvls_tree,
   };
   return collectives[algo];
 }
@@ -92,7 +99,8 @@ static void nccl_candidates(const void *data, const LibraryCall *call,
   const NcclLayout layout = nccl_layout(params, call);
 
   for (NcclAlgo algo = 0; algo < NCCL_N_ALGOS; algo++)
-    if (wants_algo(params, algo) && can_use_some(params, &layout, call, algo))
+    if (wants_algo(params, algo) && can_use_some(params, &layout, call, algo) &&
+        !g_ptr_array_find(collectives, nccl_collective(algo), NULL))
       g_ptr_array_add(collectives, (gpointer)nccl_collective(algo));
   if (nccl_p2p_collective(call->kind) != NULL)
     g_ptr_array_add(collectives, (gpointer)nccl_p2p_collective(call->kind));

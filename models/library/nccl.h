@@ -12,7 +12,14 @@
 
 #include "models/library.h"
 
-typedef enum { NCCL_TREE, NCCL_RING, NCCL_NVLS, NCCL_NVLS_TREE, NCCL_N_ALGOS } NcclAlgo;
+typedef enum {
+  NCCL_TREE,
+  NCCL_RING,
+  NCCL_COLLNET, /**< CollNetDirect */
+  NCCL_NVLS,
+  NCCL_NVLS_TREE,
+  NCCL_N_ALGOS,
+} NcclAlgo;
 typedef enum { NCCL_LL, NCCL_LL128, NCCL_SIMPLE, NCCL_N_PROTOS } NcclProto;
 typedef enum { NCCL_NVLINK, NCCL_PCI, NCCL_NET, NCCL_N_HOPS } NcclHop;
 typedef enum { NCCL_VOLTA, NCCL_AMPERE, NCCL_HOPPER, NCCL_BLACKWELL, NCCL_N_ARCHS } NcclArch;
@@ -56,6 +63,7 @@ typedef struct {
   double net_overhead_s;
   guint min_ctas, max_ctas;
   guint64 buffsize_B;
+  bool collnet;
 } NcclParams;
 
 /** The communicator: what NCCL makes of the cluster. */
@@ -69,6 +77,7 @@ typedef struct {
   double local_Bps;    /**< all channels found, inside a node */
   double net_Bps;      /**< all channels found, between nodes; nominal */
   double net_overhead_s;
+  bool collnet;        /**< switches between nodes sum */
   double ll_max_Bps;   /**< row and column of the table for this cluster, latest release */
 } NcclLayout;
 

@@ -28,14 +28,16 @@
 const char *const nccl_version_names[] = { "2.20", "2.26", "2.30", NULL };
 
 // clang-format off
-/* Rows: Tree, Ring, NVLS, NVLSTree. */
+/* Rows: Tree, Ring, CollNetDirect, NVLS, NVLSTree. */
 #define NEWER_BASE { PER_PROTO(6.8, 14, 8.4), PER_PROTO(6.6, 14, 8.4) }
 #define HOPS(tree_simple, tree_net, nvls, nvls_tree_net) {                                 \
     [NCCL_NVLINK] = { PER_PROTO(0.6, 1.25, tree_simple), PER_PROTO(0.6, 1.9, 3.4),         \
-                      PER_PROTO(0, 0, nvls), PER_PROTO(0, 0, nvls) },                      \
-    [NCCL_PCI] = { PER_PROTO(1.0, 1.9, tree_simple), PER_PROTO(1.0, 2.5, 5.7) },           \
+                      PER_PROTO(0, 0, 3.7), PER_PROTO(0, 0, nvls), PER_PROTO(0, 0, nvls) },\
+    [NCCL_PCI] = { PER_PROTO(1.0, 1.9, tree_simple), PER_PROTO(1.0, 2.5, 5.7),             \
+                   PER_PROTO(0, 0, 3.7) },                                                 \
     [NCCL_NET] = { PER_PROTO(5.0, 8.5, tree_net), PER_PROTO(2.7, 4.0, 14),                 \
-                   PER_PROTO(0, 0, 18), PER_PROTO(0, 0, nvls_tree_net) } }
+                   PER_PROTO(0, 0, 31), PER_PROTO(0, 0, 18),                               \
+                   PER_PROTO(0, 0, nvls_tree_net) } }
 
 #define UNLIMITED { { INFINITY, INFINITY, INFINITY }, { INFINITY, INFINITY, INFINITY },    \
                     { INFINITY, INFINITY, INFINITY }, { INFINITY, INFINITY, INFINITY } }

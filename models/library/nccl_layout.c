@@ -71,6 +71,7 @@ NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call)
     .local_Bps = call->local_Bps,
     .net_Bps = INFINITY,
     .n_found = 1,
+    .collnet = params->collnet && call->n_nodes > 1,
   };
   const double auto_overhead_s = params->cpu == NCCL_CPU_AMD ? 2e-6 : 1e-6;
 
@@ -88,7 +89,7 @@ NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call)
 }
 
 /* LL128 needs stores of 128 B that arrive whole: over NVLink, and between nodes with NICs
- * that read GPU memory; NVLS needs switches that add. */
+ * that read GPU memory; NVLS needs switches that add, between nodes too, or a tree. */
 bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo algo,
                   NcclProto proto)
 {
@@ -98,8 +99,12 @@ bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo al
 
   if (collective == NULL || !(collective->kinds & call->kind))
     return false;
-  if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
-    return nvls && proto == NCCL_SIMPLE && several_nodes == (algo == NCCL_NVLS_TREE);
+  if (algo == NCCL_COLLNET)
+    return layout->collnet && call->nvswitch && proto == NCCL_SIMPLE;
+  if (algo == NCCL_NVLS)
+    return nvls && proto == NCCL_SIMPLE && (!several_nodes || layout->collnet);
+  if (algo == NCCL_NVLS_TREE)
+    return nvls && proto == NCCL_SIMPLE && several_nodes;
   if (algo == NCCL_TREE && call->kind != COLL_ALL_REDUCE)
     return false;
   if (proto == NCCL_LL128)

@@ -14,6 +14,9 @@
 
 #include <math.h>
 
+/* CollNetDirect: each further GPU of a node sends one after another. */
+static const double collnet_arity_s = 0.4e-6;
+
 static double n_ranks(const LibraryCall *call)
 {
   return (double)call->n_nodes * call->ranks_per_node;
@@ -89,6 +92,16 @@ static double nvls_bus_Bps(const NcclVersion *version, const NcclLayout *layout,
   return MIN(MIN(local_Bps, net_Bps), limit_Bps);
 }
 
+/* GPUs without a NIC of their own share one: half of the excess is felt. */
+static double collnet_bus_Bps(const NcclLayout *layout, const LibraryCall *call)
+{
+  const double gpus_per_nic = (double)call->ranks_per_node / layout->n_net_gpus;
+  const double bus_Bps =
+    MIN(layout->local_Bps, layout->net_Bps) / (gpus_per_nic - (gpus_per_nic - 1) / 2);
+
+  return layout->arch >= NCCL_HOPPER ? 0.85 * bus_Bps : bus_Bps;
+}
+
 /* Bytes of message per second. */
 static double bandwidth_Bps(const NcclVersion *version, const NcclLayout *layout,
                             const LibraryCall *call, NcclAlgo algo, NcclProto proto)
@@ -100,6 +113,8 @@ static double bandwidth_Bps(const NcclVersion *version, const NcclLayout *layout
     return per_step * ring_bus_Bps(version, layout, proto);
   case NCCL_TREE:
     return 0.5 * tree_bus_Bps(version, layout, call, proto);
+  case NCCL_COLLNET:
+    return 0.5 * collnet_bus_Bps(layout, call);
   default:
     return nvls_bus_Bps(version, layout, call, algo) *
            (call->kind != COLL_ALL_REDUCE ? 1
@@ -131,16 +146,19 @@ static double latency_s(const NcclVersion *version, const NcclLayout *layout,
   const double net_s = version->hop_s[NCCL_NET][algo][proto];
   const double depth = floor(log2(call->n_nodes));
   const double base_s = version->base_s[algo][proto];
+  const double g = call->ranks_per_node;
 
   switch (algo) {
   case NCCL_RING:
     return base_s + ring_latency_s(version, layout, call, proto);
   case NCCL_TREE:
-    return base_s + 2 * ((call->ranks_per_node - 1) * local_s + depth * net_s);
+    return base_s + 2 * ((g - 1) * local_s + depth * net_s);
+  case NCCL_COLLNET:
+    return base_s + 2 * (MIN(1, g - 1) * local_s + (g - 1) * collnet_arity_s) + net_s;
   case NCCL_NVLS_TREE:
     return base_s + local_s + 2 * depth * net_s;
   default:
-    return local_s;
+    return local_s + (call->n_nodes > 1 ? net_s : 0);
   }
 }
 

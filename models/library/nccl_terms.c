@@ -141,7 +141,7 @@ static double limit_Bps(const NcclParams *params, const NcclLayout *layout,
   const NcclVersion *latest = nccl_latest();
   const double n = layout->n_found;
 
-  if (algo == NCCL_NVLS)
+  if (algo == NCCL_NVLS || algo == NCCL_COLLNET)
     return INFINITY;
   if (algo == NCCL_NVLS_TREE)
     return call->ranks_per_node * latest->nvls_tree_Bps[layout->arch][layout->scale];
@@ -164,6 +164,19 @@ static double rank_Bps(const LibraryCall *call, const CollPhase *phase, NcclAlgo
   if (!isfinite(limit))
     return 0;
   return algo == NCCL_RING ? limit : limit * phase->rank_share / bus_share;
+}
+
+/* NVLS: a rank's port carries the buffer and its own block of it, at what multimem loads
+ * and stores get out of NVLink; and between nodes no more than channels do. */
+static void limit_nvls(const NcclLayout *layout, const LibraryCall *call,
+                       const CollPhase *phase, CollTerms *terms)
+{
+  const double port_share = 1 + 1.0 / call->ranks_per_node;
+  const double port_Bps = nccl_nvls_efficiency(layout->arch) * call->local_Bps *
+                          phase->rank_share / port_share;
+
+  terms->rank_Bps = terms->rank_Bps > 0 ? MIN(terms->rank_Bps, port_Bps) : port_Bps;
+  terms->alpha_local_s /= MAX(1, phase->n_local_hops); /* the table has all of them */
 }
 
 /* A hop between nodes: with LL, proxy threads look at every line on the way. */
@@ -249,7 +262,6 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
   const NcclVersion *latest = nccl_latest();
   const double chunk_B = chunks_B(params, layout, call, algo, proto, size_B);
   const double hop_B = algo == NCCL_RING ? 0 : MIN(size_B, chunk_B);
-  const bool nvls = algo == NCCL_NVLS || algo == NCCL_NVLS_TREE;
   LibraryChoice choice = {
     .collective = nccl_collective(algo),
     .protocol = nccl_proto_name(proto),
@@ -257,8 +269,7 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
     .terms = {
       .alpha_local_s = latest->hop_s[layout->local_hop][algo][proto],
       .alpha_net_s = net_hop_s(params, layout, call, algo, proto, hop_B),
-      .wire_factor =
-        nvls ? 1 / nccl_nvls_efficiency(layout->arch) : nccl_wire_factor(proto),
+      .wire_factor = nccl_wire_factor(proto),
       .chunk_B = chunk_B,
       .additive = true,
     },
@@ -272,6 +283,8 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
     rank_Bps(call, phase, algo, limit_Bps(params, layout, call, algo, proto));
   if (algo == NCCL_RING)
     finish_ring(layout, call, proto, phase, size_B, &choice.terms);
+  else if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
+    limit_nvls(layout, call, phase, &choice.terms);
   else if (proto == NCCL_LL && call->n_nodes > 1)
     add_ll_proxies(params, layout, phase, size_B, &choice.terms);
   return choice;
