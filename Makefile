@@ -46,7 +46,7 @@ SHARE_DIR = $(DESTDIR)$(PREFIX)/share/doc/stepcast
 COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 C_FILES   = $(shell find sim models tests -name '*.[ch]' | sort)
 
-.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench \
+.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate \
         instructions fuzz proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -107,7 +107,7 @@ demo: setup  ## set up, build, and forecast one training job three ways
 check: setup  ## unit tests, goldens, bad input, layers, words, documents
 	$(Q)$(MAKE) run-checks
 
-run-checks: $(TESTS) $(BUILD)/stepcast
+run-checks: $(TESTS) $(BUILD)/stepcast $(BUILD)/tests/validate/validate
 	$(Q)BUILD=$(BUILD) tests/run.sh $(BUILD)/check $(TESTS) $(CHECKS)
 
 asan:  ## check, under the address and undefined-behaviour sanitizers, in build-asan/
@@ -142,6 +142,13 @@ bench: all $(BUILD)/tests/bench/measure  ## wall time and memory, ratios measure
 
 instructions: all  ## instructions per benchmark, counted by callgrind: the same on every day
 	$(Q)BUILD=$(BUILD) tests/bench/instructions.sh
+
+validate: $(BUILD)/tests/validate/validate  ## predicted against measured: public nccl-tests tables, errors by system and size
+	$(Q)$(BUILD)/tests/validate/validate
+
+$(BUILD)/tests/validate/validate: $(BUILD)/tests/validate/validate.o $(LIB)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS)
 
 $(BUILD)/tests/bench/measure: $(BUILD)/tests/bench/measure.o
 	@echo "  LINK  $@"

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Fail if predictions of the public nccl-tests tables have become worse: medians of the
+# relative error of time, over all systems.
+# Usage: tests/check-validate.sh        needs $BUILD/tests/validate/validate
+set -eu
+
+cd "$(dirname "$0")/.."
+build=${BUILD:-build}
+"$build/tests/validate/validate" | awk '
+$1 == "all" {
+  # Fields: all, then "median / 90th / worst" of each class; the slashes stick to numbers.
+  gsub("/", " ")
+  small = $2; middle = $5; medium = $8; large = $11
+}
+END {
+  print "median errors: " small " % to 32 KiB, " middle " % to 512 KiB, " medium \
+        " % to 64 MiB, " large " % above"
+  exit !(large != "" && small <= 25 && middle <= 55 && medium <= 20 && large <= 8)
+}'
