@@ -12,7 +12,8 @@ list=$(mktemp)
 trap 'rm -f "$list" "$list.out"' EXIT
 
 {
-  for name in chain-25x8 resnet50-200x8 resnet50-2048x8 resnet50-16384x8 ddp-200x8; do
+  for name in chain-25x8 resnet50-200x8 resnet50-2048x8 resnet50-16384x8 \
+    trees-16384x8 ddp-200x8; do
     printf '%s\t%s run tests/bench/%s.json\n' $name "$program" $name
   done
   for name in chain-25x8 ddp-200x8; do
