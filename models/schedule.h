@@ -80,7 +80,8 @@ typedef struct {
    *  SCHEDULE_INSTANT_S. Required. */
   ScheduleAnswer (*next)(void *self, double now_s, Unit *unit, double *again_s);
 
-  /** A unit has been synchronised, but for decoding it. @return ask next(). NULL: does not mind. */
+  /** A unit has been synchronised, but for decoding it. @return ask next(). NULL: does not
+   * mind. */
   bool (*finished)(void *self, const Unit *unit, double now_s);
 } ScheduleOps;
 
@@ -102,6 +103,7 @@ typedef struct {
 typedef struct {
   double first_bucket_B;
   double bucket_cap_B;
+  bool from_start; /**< the first iteration has the buckets of all others */
   bool registered; /**< buckets are cut in the order of registration, and never rebuilt */
 } DdpBucketRule;
 

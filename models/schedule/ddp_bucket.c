@@ -17,7 +17,7 @@
 
 typedef struct {
   const Workload *workload;
-  bool registered;      /* the other buckets are in force from the first iteration */
+  bool from_start;      /* the other buckets are in force from the first iteration */
   GArray *first_ends;   /* guint32: the only bucket of iteration 0 */
   GArray *rebuilt_ends; /* guint32: the number after the last gradient of each bucket */
   const GArray *ends;   /* the one of the two that is in force */
@@ -47,7 +47,7 @@ static void *ddp_bucket_new(const void *params, const Workload *workload)
     rule->registered
       ? schedule_cut_buckets_registered(workload, rule->first_bucket_B, rule->bucket_cap_B)
       : schedule_cut_buckets(workload, rule->first_bucket_B, rule->bucket_cap_B);
-  self->registered = rule->registered;
+  self->from_start = rule->registered || rule->from_start;
   self->bucket_of = g_new(guint, workload->gradients->len);
   self->n_pending = g_new(guint, self->rebuilt_ends->len);
   for (guint bucket = 0; bucket < self->rebuilt_ends->len; bucket++)
@@ -71,7 +71,7 @@ static void ddp_bucket_begin(void *data, guint iteration, double now_s G_GNUC_UN
 {
   DdpBucket *self = data;
 
-  self->ends = iteration == 0 && !self->registered ? self->first_ends : self->rebuilt_ends;
+  self->ends = iteration == 0 && !self->from_start ? self->first_ends : self->rebuilt_ends;
   self->next = 0;
   for (guint bucket = 0; bucket < self->ends->len; bucket++)
     self->n_pending[bucket] =

@@ -41,6 +41,7 @@ typedef struct {
 typedef struct {
   const Setup *setup;
   const Workload *workload;
+  double alone_s; /**< an iteration on one GPU that shares no optimizer step */
   Composition *composition;
   Exchange *exchange;
   const Compression *compression; /**< NULL: gradients travel as they are */

@@ -109,7 +109,7 @@ static void measure_speed(const Job *job, Result *result)
   result->comm_busy_share = MIN(job->timeline.busy_s / measured_s, 1);
   result->gpu_utilisation = result->compute_time_s / result->iteration_time_s;
   result->comm_exposed_share = 1 - result->gpu_utilisation;
-  result->scaling_efficiency = result->gpu_utilisation;
+  result->scaling_efficiency = MIN(job->alone_s / result->iteration_time_s, 1);
   result->units_per_iteration = (double)job->timeline.n_units / job->setup->run.iterations;
 }
 
@@ -293,6 +293,7 @@ typedef struct {
   Compression *compression; /* NULL: none */
   Workload *messages;       /* the workload as schedules see it; NULL: as it is */
   Composition composition;
+  double alone_s;   /* an iteration on one GPU that shares nothing */
   Composition full; /* for a codec's warm-up, which sends full gradients; may be empty */
 } Training;
 
@@ -320,6 +321,8 @@ static bool training_init(Training *self, const Setup *setup, GError **error)
   }
   compose(setup, self->messages != NULL ? self->messages : self->workload,
           self->compression, &self->composition);
+  self->alone_s = workload_compute_s(self->workload);
+  self->workload->optimizer_s /= MAX(self->composition.optimizer_ranks, 1);
   return true;
 }
 
@@ -413,6 +416,7 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
               .workload = training.workload,
               .composition = &training.composition,
               .compression = training.compression,
+              .alone_s = training.alone_s,
               .full_schedule_state = training.full.schedule_state,
               .exchange = exchange,
               .engine = engine,

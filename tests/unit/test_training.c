@@ -101,6 +101,8 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     "{\"name\": \"bytescheduler\", \"partition\": 300000, \"cross_barrier\": false}",
     "{\"name\": \"mg_wfbp\"}",
     "{\"name\": \"bandwidth_policy\"}",
+    "{\"name\": \"zero\", \"stage\": 1}",
+    "{\"name\": \"zero\", \"stage\": 3, \"stage3_max_reuse_distance\": 0}",
     "{\"name\": \"bandwidth_policy\", \"large\": \"20 MB\", \"partition\": \"5 MB\"}",
   };
 
