@@ -92,6 +92,7 @@ extern const ScheduleOps schedule_horovod_cycle;
 extern const ScheduleOps schedule_ddp_bucket;
 extern const ScheduleOps schedule_priority_partition;
 extern const ScheduleOps schedule_merged;
+extern const ScheduleOps schedule_predictive;
 extern const ScheduleOps schedule_keyed;
 
 /** Params of schedule_after_backward. */
@@ -115,7 +116,7 @@ typedef struct {
 /** The fewest equal pieces of at most @p partition_B that @p size_B is cut into, >= 1. */
 guint schedule_n_parts(double size_B, double partition_B);
 
-/** Params of schedule_merged. */
+/** Params of schedule_merged and schedule_predictive. */
 typedef struct {
   bool known; /**< @ref cost is given; false: it comes with learn(), until then 0 */
   AllReduceCost cost;

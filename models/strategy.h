@@ -126,6 +126,7 @@ extern const StrategyOps strategy_ddp;
 extern const StrategyOps strategy_bytescheduler;
 extern const StrategyOps strategy_mg_wfbp;
 extern const StrategyOps strategy_bandwidth_policy;
+extern const StrategyOps strategy_predictive;
 extern const StrategyOps strategy_zero;
 extern const StrategyOps strategy_byteps;
 extern const StrategyOps strategy_parameter_server;

@@ -7,6 +7,7 @@ const ModuleInfo *const schedule_table[] = {
   &schedule_ddp_bucket.info,
   &schedule_priority_partition.info,
   &schedule_merged.info,
+  &schedule_predictive.info,
   &schedule_keyed.info,
   NULL,
 };

@@ -9,6 +9,7 @@ const ModuleInfo *const strategy_table[] = {
   &strategy_mg_wfbp.info,
   &strategy_bytescheduler.info,
   &strategy_bandwidth_policy.info,
+  &strategy_predictive.info,
   &strategy_zero.info,
   &strategy_byteps.info,
   &strategy_parameter_server.info,

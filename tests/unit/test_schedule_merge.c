@@ -156,6 +156,50 @@ static void test_given_constants_are_not_learnt_anew(void)
   workload_release(workload);
 }
 
+/* What the plan for ready_s and sizes_B sends, in order; units of pieces say so. */
+static void check_plan(const double *ready_s, const double *sizes_B, guint n,
+                       const double *expected_B, guint n_expected)
+{
+  Workload *workload = workload_at(ready_s, sizes_B, n);
+  const MergeRule rule = { .known = true, .cost = cost };
+  void *state = schedule_predictive.new(&rule, workload);
+  g_auto(ScheduleRun) run =
+    schedule_run(&schedule_predictive, state, 0, 0, NULL, ready_s, n);
+
+  CU_ASSERT_EQUAL_FATAL(run.sizes_B->len, n_expected);
+  for (guint i = 0; i < n_expected; i++)
+    CU_ASSERT_DOUBLE_EQUAL(schedule_run_size_B(&run, i), expected_B[i], 1e-3);
+  schedule_predictive.free(state);
+  workload_release(workload);
+}
+
+/* The second gradient is the more urgent: it is ready at 4 ms. Until then the first sends
+ * 3 MB, which take 1 + 3 ms; then the second, then what is left of the first. */
+static void test_a_transfer_is_cut_where_a_more_urgent_one_gets_ready(void)
+{
+  check_plan((const double[]){ 0, 4e-3 }, (const double[]){ 10e6, 2e6 }, 2,
+             (const double[]){ 3e6, 2e6, 7e6 }, 3);
+}
+
+/* Ready at 0.5 ms: a piece that ended then would be nothing but startup. The least is one
+ * startup's worth of bytes. Ready at 10.5 ms: 11 ms is not worth a cut. */
+static void test_no_cut_makes_a_piece_of_less_than_two_startups(void)
+{
+  check_plan((const double[]){ 0, 0.5e-3 }, (const double[]){ 10e6, 2e6 }, 2,
+             (const double[]){ 1e6, 2e6, 9e6 }, 3);
+  check_plan((const double[]){ 0, 10.5e-3 }, (const double[]){ 10e6, 2e6 }, 2,
+             (const double[]){ 10e6, 2e6 }, 2);
+}
+
+/* While the first is on the wire three small ones get ready: the most urgent of them takes
+ * the others along, since each adds less than a startup. */
+static void test_small_ones_join_the_more_urgent(void)
+{
+  check_plan((const double[]){ 0, 9.5e-3, 9.6e-3, 9.7e-3 },
+             (const double[]){ 10e6, 0.1e6, 0.2e6, 0.3e6 }, 4,
+             (const double[]){ 8.5e6, 0.1e6, 0.5e6, 1.5e6 }, 4);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -166,6 +210,9 @@ int main(void)
   CU_ADD_TEST(suite, test_merging_never_ends_later_than_not_and_mostly_soonest);
   CU_ADD_TEST(suite, test_a_group_leaves_with_its_last_gradient);
   CU_ADD_TEST(suite, test_given_constants_are_not_learnt_anew);
+  CU_ADD_TEST(suite, test_a_transfer_is_cut_where_a_more_urgent_one_gets_ready);
+  CU_ADD_TEST(suite, test_no_cut_makes_a_piece_of_less_than_two_startups);
+  CU_ADD_TEST(suite, test_small_ones_join_the_more_urgent);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();

@@ -202,6 +202,22 @@ static void test_under_the_policy_an_urgent_gradient_waits_for_one_piece(void)
   }
 }
 
+/* The ring takes exactly a + b S: the piece on the wire ends as a gets ready. */
+static void test_a_plan_leaves_the_wire_to_an_urgent_gradient_in_time(void)
+{
+  const TwoLayers two = { .n_nodes = N_NODES,
+                          .forward_a_s = 0.5,
+                          .forward_b_s = 0.001,
+                          .backward_a_s = 0.012,
+                          .backward_b_s = 0.002,
+                          .strategy = "{\"name\": \"predictive\"}" };
+  g_autoptr(Result) result = run(&two);
+
+  CU_ASSERT_DOUBLE_EQUAL(result->iteration_time_s - result->compute_time_s,
+                         ring_s(A_VALUES, rate_Bps()), TOL_S);
+  CU_ASSERT_EQUAL(result->units_per_iteration, 3);
+}
+
 /* Backward takes no time to speak of. Alone, b and then a; side by side they share the
  * links, and a, which is next to nothing, is done first; the sum is the same. */
 static void test_small_gradients_share_and_large_ones_do_not(void)
@@ -241,6 +257,7 @@ int main(void)
   CU_ADD_TEST(suite, test_priority_never_beats_its_bound);
   CU_ADD_TEST(suite, test_under_the_policy_an_urgent_gradient_waits_for_one_piece);
   CU_ADD_TEST(suite, test_small_gradients_share_and_large_ones_do_not);
+  CU_ADD_TEST(suite, test_a_plan_leaves_the_wire_to_an_urgent_gradient_in_time);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();

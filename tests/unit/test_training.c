@@ -100,6 +100,7 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     "{\"name\": \"bytescheduler\"}",
     "{\"name\": \"bytescheduler\", \"partition\": 300000, \"cross_barrier\": false}",
     "{\"name\": \"mg_wfbp\"}",
+    "{\"name\": \"predictive\"}",
     "{\"name\": \"bandwidth_policy\"}",
     "{\"name\": \"zero\", \"stage\": 1}",
     "{\"name\": \"zero\", \"stage\": 3, \"stage3_max_reuse_distance\": 0}",
