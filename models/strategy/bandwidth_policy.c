@@ -4,9 +4,9 @@
  *
  * A gradient of at least "large" bytes has the network to itself: it would be held up by as
  * much as it held up the others. Smaller ones wait for latencies rather than for bandwidth,
- * and so several share it. With preemption the first layers of the model go first; what is
- * on the wire is not taken off it, so a large gradient travels in pieces between which the
- * urgent pass:
+ * and so several may share it: as many as there are streams. With preemption the first
+ * layers of the model go first; what is on the wire is not taken off it, so a large
+ * gradient travels in pieces between which the urgent pass:
  *
  *     an urgent gradient waits for one piece at most
  *
@@ -44,11 +44,11 @@ static const ParamSpec policy_params[] = {
     .key = "streams",
     .type = PARAM_COUNT,
     .offset = offsetof(PolicyParams, streams),
-    .fallback = "4",
+    .fallback = "1",
     .min = 1,
     .max = 1024,
-    .help = "small gradients in flight at once",
-    .origin = "assumed: a few streams hide each other's latencies",
+    .help = "small gradients in flight at once; each stream needs a communicator",
+    .origin = "nccl: a communicator runs one operation at a time",
   },
   {
     .key = "preempt",

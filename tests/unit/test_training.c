@@ -104,7 +104,7 @@ static void test_folded_equals_explicit_for_every_strategy(void)
     "{\"name\": \"bandwidth_policy\"}",
     "{\"name\": \"zero\", \"stage\": 1}",
     "{\"name\": \"zero\", \"stage\": 3, \"stage3_max_reuse_distance\": 0}",
-    "{\"name\": \"bandwidth_policy\", \"large\": \"20 MB\", \"partition\": \"5 MB\"}",
+    "{\"name\": \"bandwidth_policy\", \"streams\": 3, \"large\": \"5 MB\"}",
   };
 
   for (guint i = 0; i < G_N_ELEMENTS(strategies); i++) {
