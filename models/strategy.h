@@ -49,12 +49,13 @@ double stage_wait_s(const Stage *stage, guint n_tensors, double size_B);
 
 /** A queue: first come first served, or by the priority of the units. */
 typedef struct {
-  const char *name;   /**< "nccl stream" */
-  guint concurrency;  /**< units it serves at once, >= 1 */
-  bool by_priority;   /**< the smallest Unit.priority first; among equals the first come */
-  double credit_B;    /**< units it has taken and that have not yet left stage
-                           @ref credit_stage may hold so much, and one unit more; 0: any */
-  double exclusive_B; /**< units of gradients so large or larger are served alone; 0: none */
+  const char *name;  /**< "nccl stream" */
+  guint concurrency; /**< units it serves at once, >= 1 */
+  bool by_priority;  /**< the smallest Unit.priority first; among equals the first come */
+  double credit_B;   /**< units it has taken and that have not yet left stage
+                          @ref credit_stage may hold so much, and one unit more; 0: any */
+  double
+    exclusive_B; /**< units of gradients so large or larger are served alone; 0: none */
   guint credit_stage; /**< index of a stage; beyond the last: until synchronised */
   bool per_server;    /**< every server has such a queue: Unit.server picks; no credit */
 } Resource;
