@@ -54,5 +54,7 @@ typedef struct {
 
 extern const ModuleInfo *const library_table[];
 extern const LibraryOps library_nccl;
+extern const LibraryOps library_gloo;
+extern const LibraryOps library_mpi;
 extern const LibraryOps library_rules;
 extern const LibraryOps library_adaptive;
