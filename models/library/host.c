@@ -12,8 +12,8 @@ static bool fits(const HostRule *rule, const LibraryCall *call, double size_B)
 {
   const double part_B = size_B / ((double)call->n_nodes * call->ranks_per_node);
 
-  return (rule->kinds & call->kind) &&
-         (rule->per_rank ? part_B : size_B) < rule->below_B && part_B >= rule->min_per_rank;
+  return (rule->kinds & call->kind) && (rule->per_rank ? part_B : size_B) < rule->below_B &&
+         part_B >= rule->min_per_rank;
 }
 
 LibraryChoice host_choose(const HostRule *rules, const HostParams *params,

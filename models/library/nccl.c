@@ -8,13 +8,17 @@
 #include "models/library/nccl.h"
 
 static const char *const algo_names[] = {
-  [NCCL_TREE] = "tree", [NCCL_RING] = "ring",           [NCCL_COLLNET] = "collnet",
-  [NCCL_NVLS] = "nvls", [NCCL_NVLS_TREE] = "nvls_tree", [NCCL_N_ALGOS] = "auto",
+  [NCCL_TREE] = "tree",
+  [NCCL_RING] = "ring",
+  [NCCL_COLLNET] = "collnet",
+  [NCCL_NVLS] = "nvls",
+  [NCCL_NVLS_TREE] = "nvls_tree",
+  [NCCL_N_ALGOS] = "auto",
   NULL,
 };
 
 static const char *const proto_names[] = {
-  [NCCL_LL] = "ll",         [NCCL_LL128] = "ll128",       [NCCL_SIMPLE] = "simple",
+  [NCCL_LL] = "ll",         [NCCL_LL128] = "ll128",      [NCCL_SIMPLE] = "simple",
   [NCCL_N_PROTOS] = "auto", [NCCL_NOT_LL128] = "^ll128", NULL,
 };
 
@@ -62,10 +66,8 @@ static const ParamSpec nccl_params[] = {
 const CollOps *nccl_collective(NcclAlgo algo)
 {
   static const CollOps *const collectives[NCCL_N_ALGOS] = {
-    [NCCL_TREE] = &coll_double_tree,
-    [NCCL_RING] = &coll_ring,
-    [NCCL_COLLNET] = &coll_in_network,
-    [NCCL_NVLS] = &coll_in_network,
+    [NCCL_TREE] = &coll_double_tree,    [NCCL_RING] = &coll_ring,
+    [NCCL_COLLNET] = &coll_in_network,  [NCCL_NVLS] = &coll_in_network,
     [NCCL_NVLS_TREE] = &coll_nvls_tree,
   };
   return collectives[algo];
@@ -124,8 +126,8 @@ static LibraryChoice nccl_choose(const void *data, const LibraryCall *call, doub
     for (NcclProto proto = 0; proto < NCCL_N_PROTOS; proto++) {
       if (!wants_proto(params, proto) || !nccl_can_use(&layout, call, algo, proto))
         continue;
-      const double time_s = nccl_model_s(nccl_version(params->version), &layout, call,
-                                         algo, proto, size_B);
+      const double time_s =
+        nccl_model_s(nccl_version(params->version), &layout, call, algo, proto, size_B);
       if (time_s < best_s) {
         best_s = time_s;
         best_algo = algo;

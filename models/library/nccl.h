@@ -22,15 +22,22 @@ typedef enum {
 } NcclAlgo;
 typedef enum { NCCL_LL, NCCL_LL128, NCCL_SIMPLE, NCCL_N_PROTOS } NcclProto;
 typedef enum { NCCL_NVLINK, NCCL_PCI, NCCL_NET, NCCL_N_HOPS } NcclHop;
-typedef enum { NCCL_VOLTA, NCCL_AMPERE, NCCL_HOPPER, NCCL_BLACKWELL, NCCL_N_ARCHS } NcclArch;
+typedef enum {
+  NCCL_VOLTA,
+  NCCL_AMPERE,
+  NCCL_HOPPER,
+  NCCL_BLACKWELL,
+  NCCL_N_ARCHS
+} NcclArch;
 typedef enum { NCCL_1_NODE, NCCL_2_NODES, NCCL_MORE_NODES, NCCL_N_SCALES } NcclScale;
 
 /** Tables of one release, in SI: tuning.cc has microseconds and GB/s. */
 typedef struct {
   double base_s[NCCL_N_ALGOS][NCCL_N_PROTOS];
   double hop_s[NCCL_N_HOPS][NCCL_N_ALGOS][NCCL_N_PROTOS];
-  double ll_max_Bps[NCCL_N_ARCHS][NCCL_N_SCALES]; /**< row by GPU on one node, else by CPU */
-  double ring_ll128_Bps[NCCL_N_ARCHS];            /**< of one channel */
+  double ll_max_Bps[NCCL_N_ARCHS]
+                   [NCCL_N_SCALES];    /**< row by GPU on one node, else by CPU */
+  double ring_ll128_Bps[NCCL_N_ARCHS]; /**< of one channel */
   double tree_ll128_Bps[NCCL_N_ARCHS][NCCL_N_SCALES];
   double tree_Bps[NCCL_N_ARCHS][NCCL_N_SCALES];
   double nvls_tree_Bps[NCCL_N_ARCHS][NCCL_N_SCALES]; /**< INFINITY: not limited */
@@ -70,15 +77,15 @@ typedef struct {
 typedef struct {
   NcclArch arch;
   NcclScale scale;
-  NcclHop local_hop;   /**< NCCL_NVLINK or NCCL_PCI */
-  guint n_found;       /**< channels that the search of the node finds */
-  guint n_channels;    /**< that run: doubled, and as min_ctas and max_ctas want */
-  guint n_net_gpus;    /**< GPUs of a node whose proxy threads speak to NICs */
-  double local_Bps;    /**< all channels found, inside a node */
-  double net_Bps;      /**< all channels found, between nodes; nominal */
+  NcclHop local_hop; /**< NCCL_NVLINK or NCCL_PCI */
+  guint n_found;     /**< channels that the search of the node finds */
+  guint n_channels;  /**< that run: doubled, and as min_ctas and max_ctas want */
+  guint n_net_gpus;  /**< GPUs of a node whose proxy threads speak to NICs */
+  double local_Bps;  /**< all channels found, inside a node */
+  double net_Bps;    /**< all channels found, between nodes; nominal */
   double net_overhead_s;
-  bool collnet;        /**< switches between nodes sum */
-  double ll_max_Bps;   /**< row and column of the table for this cluster, latest release */
+  bool collnet;      /**< switches between nodes sum */
+  double ll_max_Bps; /**< row and column of the table for this cluster, latest release */
 } NcclLayout;
 
 NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call);

@@ -11,8 +11,8 @@ enum { MAX_CHANNELS = 64 };
 
 /* Rates of one channel between nodes that the search tries, from the fastest: sm90 and
  * sm100SpeedArrayInter of src/graph/search.cc. */
-static const double tried_GBps[] = { 96, 86, 80, 48, 45, 42, 40, 30,  24,  22,   20,
-                                     17.5, 15, 12, 6,  3,  2.4, 1.2, 0.24, 0.12 };
+static const double tried_GBps[] = { 96, 86,   80, 48, 45, 42, 40,  30,  24,   22,
+                                     20, 17.5, 15, 12, 6,  3,  2.4, 1.2, 0.24, 0.12 };
 
 static double tried_Bps(double rate_Bps)
 {
@@ -94,7 +94,8 @@ bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo al
                   NcclProto proto)
 {
   const bool several_nodes = call->n_nodes > 1;
-  const bool nvls = layout->arch >= NCCL_HOPPER && call->nvswitch && call->ranks_per_node > 1;
+  const bool nvls =
+    layout->arch >= NCCL_HOPPER && call->nvswitch && call->ranks_per_node > 1;
   const CollOps *collective = nccl_collective(algo);
 
   if (collective == NULL || !(collective->kinds & call->kind))

@@ -116,10 +116,10 @@ static double bandwidth_Bps(const NcclVersion *version, const NcclLayout *layout
   case NCCL_COLLNET:
     return 0.5 * collnet_bus_Bps(layout, call);
   default:
-    return nvls_bus_Bps(version, layout, call, algo) *
-           (call->kind != COLL_ALL_REDUCE ? 1
-            : version->nvls_by_efficiency ? per_step
-                                          : 5.0 / 6);
+    return nvls_bus_Bps(version, layout, call, algo) * (call->kind != COLL_ALL_REDUCE ? 1
+                                                        : version->nvls_by_efficiency
+                                                          ? per_step
+                                                          : 5.0 / 6);
   }
 }
 

@@ -128,8 +128,8 @@ static double chunks_B(const NcclParams *params, const NcclLayout *layout,
   if (proto == NCCL_LL)
     return n * ll_chunk_B;
   if (proto == NCCL_LL128)
-    return n * (algo == NCCL_TREE ? tree_ll128_chunk_B(layout, call, size_B)
-                                  : ll128_chunk_B);
+    return n *
+           (algo == NCCL_TREE ? tree_ll128_chunk_B(layout, call, size_B) : ll128_chunk_B);
   return n * step_B * (algo == NCCL_RING ? ring_chunk_steps : 1);
 }
 
@@ -172,8 +172,8 @@ static void limit_nvls(const NcclLayout *layout, const LibraryCall *call,
                        const CollPhase *phase, CollTerms *terms)
 {
   const double port_share = 1 + 1.0 / call->ranks_per_node;
-  const double port_Bps = nccl_nvls_efficiency(layout->arch) * call->local_Bps *
-                          phase->rank_share / port_share;
+  const double port_Bps =
+    nccl_nvls_efficiency(layout->arch) * call->local_Bps * phase->rank_share / port_share;
 
   terms->rank_Bps = terms->rank_Bps > 0 ? MIN(terms->rank_Bps, port_Bps) : port_Bps;
   terms->alpha_local_s /= MAX(1, phase->n_local_hops); /* the table has all of them */
@@ -205,22 +205,21 @@ static void add_ll_proxies(const NcclParams *params, const NcclLayout *layout,
 
   terms->rank_Bps = 0;
   if (phase->n_net_hops > 0)
-    terms->alpha_net_s +=
-      2 * rest_B / ll_proxies_Bps(params, layout) / phase->n_net_hops;
+    terms->alpha_net_s += 2 * rest_B / ll_proxies_Bps(params, layout) / phase->n_net_hops;
 }
 
 /* Make the chain of a ring hide behind its busiest link as far as it does: the terms then
  * hold what of the hops is felt. */
 static void overlap_ring(const CollPhase *phase, double size_B, CollTerms *terms)
 {
-  const double hops_s = phase->n_local_hops * terms->alpha_local_s +
-                        phase->n_net_hops * terms->alpha_net_s;
-  const double link_s = coll_phase_idle_s(phase, terms, size_B) -
-                        coll_phase_wait_s(phase, terms, size_B);
+  const double hops_s =
+    phase->n_local_hops * terms->alpha_local_s + phase->n_net_hops * terms->alpha_net_s;
+  const double link_s =
+    coll_phase_idle_s(phase, terms, size_B) - coll_phase_wait_s(phase, terms, size_B);
   const double chain_s = hops_s + phase->path_latency_s;
-  const double all_s = pow(pow(chain_s, ring_overlap_power) +
-                             pow(link_s, ring_overlap_power),
-                           1 / ring_overlap_power);
+  const double all_s =
+    pow(pow(chain_s, ring_overlap_power) + pow(link_s, ring_overlap_power),
+        1 / ring_overlap_power);
   const double felt_s = MAX(0, all_s - link_s - phase->path_latency_s);
 
   if (!(hops_s > 0))
@@ -239,9 +238,9 @@ static void add_slices(const NcclLayout *layout, const LibraryCall *call, NcclPr
   if (proto == NCCL_SIMPLE)
     terms->alpha_local_s += ring_slice * wire_B / call->local_Bps;
   if (call->n_nodes > 1)
-    terms->alpha_net_s += (proto == NCCL_SIMPLE ? ring_slice : 1) * wire_B /
-                          MIN(call->node_Bps, terms->rank_Bps > 0 ? terms->rank_Bps
-                                                                  : layout->net_Bps);
+    terms->alpha_net_s +=
+      (proto == NCCL_SIMPLE ? ring_slice : 1) * wire_B /
+      MIN(call->node_Bps, terms->rank_Bps > 0 ? terms->rank_Bps : layout->net_Bps);
 }
 
 static void finish_ring(const NcclLayout *layout, const LibraryCall *call, NcclProto proto,

@@ -69,7 +69,8 @@ static inline void params_free(const ModuleInfo *info, void *params)
   g_free(params);
 }
 
-static inline double bench_time_s(const Bench *bench, const LibraryChoice *choice, double size_B)
+static inline double bench_time_s(const Bench *bench, const LibraryChoice *choice,
+                                  double size_B)
 {
   const GArray *phases = bench_phases_of(choice->collective, (void *)bench);
   double sum_s = choice->launch_s;

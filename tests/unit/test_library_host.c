@@ -1,4 +1,5 @@
-/** @file test_library_host.c  @brief What Gloo and Open MPI run, and how fast a thread is. */
+/** @file test_library_host.c  @brief What Gloo and Open MPI run, and how fast a thread is.
+ */
 #include "tests/unit/library_bench.h"
 
 #include <CUnit/Basic.h>
@@ -8,7 +9,8 @@ static const Fixture four_nodes = { .n_nodes = 4,
                                     .n_nics = 1,
                                     .nic_Bps = 12.5e9,
                                     .fabric = "nvswitch",
-                                    .fabric_keys = "port_rate=240 GB/s; pcie_rate=24 GB/s" };
+                                    .fabric_keys =
+                                      "port_rate=240 GB/s; pcie_rate=24 GB/s" };
 
 static const CollOps *chosen(const LibraryOps *ops, const char *keys, CollKind kind,
                              guint n_ranks, double size_B)
@@ -65,8 +67,7 @@ static void test_they_can_run_every_operation_at_any_size(void)
   for (guint i = 0; i < G_N_ELEMENTS(libraries); i++)
     for (guint kind = 0; coll_kind_names[kind] != NULL; kind++)
       for (double size_B = 1; size_B < 1e12; size_B *= 10) {
-        const CollOps *ops =
-          chosen(libraries[i], "", (CollKind)(1u << kind), 200, size_B);
+        const CollOps *ops = chosen(libraries[i], "", (CollKind)(1u << kind), 200, size_B);
         CU_ASSERT_PTR_NOT_NULL_FATAL(ops);
         CU_ASSERT_TRUE((ops->kinds & (1u << kind)) != 0);
       }

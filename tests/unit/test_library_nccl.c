@@ -187,9 +187,8 @@ static void test_hops_cost_what_nccls_table_says(void)
   bench_init(&bench, &fixture, true, true);
   CU_ASSERT_DOUBLE_EQUAL(hops(&bench, "algo=ring; proto=ll").alpha_local_s / 1e-6, 1,
                          tolerance);
-  CU_ASSERT_DOUBLE_EQUAL(hops(&bench, "algo=ring; proto=simple; cpu=amd").alpha_local_s /
-                           6e-6,
-                         1, tolerance);
+  CU_ASSERT_DOUBLE_EQUAL(
+    hops(&bench, "algo=ring; proto=simple; cpu=amd").alpha_local_s / 6e-6, 1, tolerance);
   CU_ASSERT_DOUBLE_EQUAL(
     hops(&bench, "algo=ring; proto=ll; net_overhead=5 us").alpha_local_s / 5e-6, 1,
     tolerance);
@@ -208,8 +207,7 @@ static void test_a_ring_hides_its_hops_behind_its_links(void)
   const char *keys = "algo=ring; proto=simple";
   Bench bench;
   bench_init(&bench, &fixture, true, true);
-  const CollPhase *ring =
-    &g_array_index(bench_phases_of(&coll_ring, &bench), CollPhase, 0);
+  const CollPhase *ring = &g_array_index(bench_phases_of(&coll_ring, &bench), CollPhase, 0);
   const double base_s = 8.4e-6;
 
   const double small_s = forced_s(&bench, keys, 8) - base_s;
@@ -261,9 +259,8 @@ static void test_fewer_channels_have_smaller_chunks(void)
   CU_ASSERT_TRUE(all_B > four_B);
   CU_ASSERT_EQUAL(four_B, 4 * 512 * 1024);
   CU_ASSERT_EQUAL(small_B, 4 * 128 * 1024);
-  CU_ASSERT_EQUAL(
-    choose(&bench, "algo=tree; proto=simple; min_ctas=40", 1e9).terms.chunk_B,
-    40 * 512 * 1024);
+  CU_ASSERT_EQUAL(choose(&bench, "algo=tree; proto=simple; min_ctas=40", 1e9).terms.chunk_B,
+                  40 * 512 * 1024);
   bench_clear(&bench);
 }
 
@@ -277,8 +274,8 @@ static void test_releases_decide_differently(void)
   for (double size_B = 8; size_B < 1e10; size_B *= 2) {
     const LibraryChoice old = choose(&bench, "version=2.20", size_B);
     const LibraryChoice new = choose(&bench, "", size_B);
-    differ = differ || old.collective != new.collective ||
-             strcmp(old.protocol, new.protocol) != 0;
+    differ =
+      differ || old.collective != new.collective || strcmp(old.protocol, new.protocol) != 0;
   }
   CU_ASSERT_TRUE(differ);
   bench_clear(&bench);

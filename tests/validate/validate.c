@@ -7,8 +7,8 @@
  *
  * Usage: validate [--rows] [FOLDER]
  */
-#include "sim/base/stats.h"
 #include "sim/base/registry.h"
+#include "sim/base/stats.h"
 #include "sim/command/farm.h"
 #include "sim/scenario/scenario.h"
 #include "sim/training/collective_forecast.h"
@@ -191,7 +191,7 @@ static void print_cell(const GArray *rows, const char *system, guint class)
 static void print_line(const GArray *rows, const char *name, const char *system)
 {
   printf("%-36s", name);
-  for (guint class = 0; class <= N_CLASSES; class++)
+  for (guint class = 0; class <= N_CLASSES; class ++)
     print_cell(rows, system, class);
   printf("\n");
 }
@@ -202,7 +202,7 @@ static void print_table(const GArray *rows)
 
   printf("|predicted / measured - 1| of time in %%: median / 90th percentile / worst\n\n");
   printf("%-36s", "system");
-  for (guint class = 0; class < N_CLASSES; class++)
+  for (guint class = 0; class < N_CLASSES; class ++)
     printf("  %15s", classes[class].name);
   printf("  %15s\n", "all");
   for (guint i = 0; i < rows->len; i++) {
@@ -253,8 +253,8 @@ static void clear_row(gpointer row)
 int main(int argc, char **argv)
 {
   const bool all_rows = argc > 1 && strcmp(argv[1], "--rows") == 0;
-  Job job = { .folder = argc > 1 + all_rows ? argv[1 + all_rows]
-                                            : "tests/reference/nccl-tests" };
+  Job job = { .folder =
+                argc > 1 + all_rows ? argv[1 + all_rows] : "tests/reference/nccl-tests" };
   g_autoptr(cJSON) index = read_json(job.folder, "index.json");
   g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
   g_autoptr(GError) error = NULL;
