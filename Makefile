@@ -31,7 +31,8 @@ ALL_CFLAGS   = $(CFLAGS) -std=c17 $(WARN) -ffp-contract=off -fexceptions $(SAN)
 ALL_LDLIBS   = $(PKG_LIBS) -lsimgrid -lm $(LDLIBS)
 
 LIB_SRC  := $(sort $(wildcard sim/base/*.c sim/scenario/*.c sim/engine/*.c sim/training/*.c \
-              sim/output/*.c sim/command/*.c models/*.c models/*/*.c))
+              sim/output/*.c sim/command/*.c models/*.c models/*/*.c \
+              calibrate/*.c calibrate/*/*.c))
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/catalogue.o
@@ -44,7 +45,7 @@ BIN_DIR   = $(DESTDIR)$(PREFIX)/bin
 MAN_DIR   = $(DESTDIR)$(PREFIX)/share/man/man1
 SHARE_DIR = $(DESTDIR)$(PREFIX)/share/doc/stepcast
 COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-C_FILES   = $(shell find sim models tests -name '*.[ch]' | sort)
+C_FILES   = $(shell find sim models calibrate tests -name '*.[ch]' | sort)
 
 .PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate \
         instructions fuzz proof install uninstall clean help

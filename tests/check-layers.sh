@@ -6,7 +6,7 @@ set -eu
 
 cd "$(dirname "$0")/.."
 # shellcheck disable=SC2046
-[ $# -gt 0 ] || set -- $(find models sim tests -name '*.[ch]' | sort)
+[ $# -gt 0 ] || set -- $(find models sim calibrate tests -name '*.[ch]' | sort)
 
 awk '
 BEGIN {
@@ -16,15 +16,16 @@ BEGIN {
   may["sim/engine"]   = "sim/base models sim/engine"
   may["sim/training"] = "sim/base models sim/engine sim/training"
   may["sim/output"]   = "sim/base models sim/output"
-  may["sim/command"]  = "sim/base models sim/scenario sim/engine sim/training sim/output sim/command"
+  may["calibrate"]    = "sim/base models calibrate"
+  may["sim/command"]  = "sim/base models sim/scenario sim/engine sim/training sim/output calibrate sim/command"
   may["sim"]          = "sim/base sim/command"
   may["tests"]        = may["sim/command"] " tests"
 
   only["simgrid/"] = "sim/engine tests"
   only["xbt/"]     = "sim/engine tests"
   only["smpi/"]    = "sim/engine"
-  only["cjson/"]   = "sim/scenario sim/output tests"
-  only["gsl/"]     = "sim/base"
+  only["cjson/"]   = "sim/scenario sim/output calibrate tests"
+  only["gsl/"]     = "sim/base calibrate"
   only["CUnit/"]   = "tests"
 }
 # The deepest known folder that holds path.
