@@ -1,6 +1,7 @@
 /* collective: nccl-tests' flags and table, predicted. */
 #include "sim/base/registry.h"
 #include "sim/command/options.h"
+#include "sim/command/targets.h"
 #include "sim/output/output.h"
 #include "sim/scenario/scenario.h"
 #include "sim/training/collective_forecast.h"
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #define MAX_SIZES 100000
+#define UNSET (-G_MAXDOUBLE)
 
 typedef struct {
   char *min, *max, *step, *engine, *fold; /* as written */
@@ -48,10 +50,13 @@ static bool list_sizes(const Options *options, GArray *sizes_B, GError **error)
     return false;
   if (max_B < min_B)
     return refuse(error, "-e", "is smaller than -b");
-  if (step_B == 0 && !(options->factor > 1 && options->factor < 1e6))
+  if (step_B > 0 && options->factor != UNSET)
+    return refuse(error, "-f -i", "exclude each other: sizes grow by a factor or by bytes");
+  if (options->factor != UNSET && !(options->factor > 1 && options->factor < 1e6))
     return refuse(error, "-f", "wants a factor above 1");
+  const double factor = options->factor == UNSET ? 2 : options->factor;
   for (double size_B = min_B; size_B <= max_B;
-       size_B = step_B > 0 ? size_B + step_B : ceil(size_B * options->factor)) {
+       size_B = step_B > 0 ? size_B + step_B : ceil(size_B * factor)) {
     if (sizes_B->len == MAX_SIZES)
       return refuse(error, "-b -e", "give more than 100,000 sizes");
     g_array_append_val(sizes_B, size_B);
@@ -103,7 +108,7 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
 
 static bool collective_run(int argc, char **argv, GString *out, GError **error)
 {
-  g_auto(Options) options = { .factor = 2 };
+  g_auto(Options) options = { .factor = UNSET };
   g_autoptr(GArray) sizes_B = g_array_new(FALSE, FALSE, sizeof(double));
   CollForecast forecast = { .fold = true };
   bool is_done = false;
@@ -118,7 +123,13 @@ static bool collective_run(int argc, char **argv, GString *out, GError **error)
     return false;
   g_autoptr(Scenario) scenario =
     scenario_load_cluster(argv[2], (const char *const *)options.settings, error);
-  if (scenario == NULL || !output_check_timings(outputs, error))
+  const Targets targets = {
+    .command = &command_collective,
+    .scenarios = argv + 2,
+    .outputs = options.outputs,
+  };
+  if (scenario == NULL || !targets_check(&targets, error) ||
+      !output_check_timings(outputs, error))
     return false;
 
   forecast.sizes_B = (const double *)(void *)sizes_B->data;

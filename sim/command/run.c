@@ -3,11 +3,11 @@
 #include "sim/base/units.h"
 #include "sim/command/farm.h"
 #include "sim/command/options.h"
+#include "sim/command/targets.h"
 #include "sim/output/output.h"
 #include "sim/scenario/scenario.h"
 #include "sim/training/training.h"
 
-#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,41 +64,14 @@ static bool usage_error(GError **error, const char *cause)
   return false;
 }
 
-/* One file by two names is still one file. */
-static bool same_file(const char *one, const char *other)
-{
-  GStatBuf a, b;
-  return g_stat(one, &a) == 0 && g_stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
-         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-/* Results must not replace what they come from, nor each other. */
-static bool check_targets(const Options *options, GError **error)
-{
-  for (guint o = 0; options->outputs != NULL && options->outputs[o] != NULL; o++) {
-    const char *file = NULL;
-    if (output_find(options->outputs[o], &file, error) == NULL)
-      return false;
-    for (guint i = 0; options->files[i] != NULL; i++)
-      if (same_file(file, options->files[i]))
-        return usage_error(error, "-o names the scenario itself");
-    if (options->dump_platform != NULL && (strcmp(file, options->dump_platform) == 0 ||
-                                           same_file(file, options->dump_platform)))
-      return usage_error(error, "-o and --dump-platform name one file");
-  }
-  for (guint i = 0; options->dump_platform != NULL && options->files[i] != NULL; i++)
-    if (same_file(options->dump_platform, options->files[i]))
-      return usage_error(error, "--dump-platform names the scenario itself");
-  return true;
-}
-
 static bool check_options(const Options *options, GError **error)
 {
   if (options->jobs < 0 || options->jobs > MAX_JOBS)
     return usage_error(error, "--jobs wants 0 (one per core) to 1024");
-  if ((options->seed != UNSET && options->seed < 0) ||
-      (options->replicas != UNSET && options->replicas < 1))
-    return usage_error(error, "--seed and --replicas want a positive number");
+  if (options->seed != UNSET && options->seed < 0)
+    return usage_error(error, "--seed wants 0 or more");
+  if (options->replicas != UNSET && options->replicas < 1)
+    return usage_error(error, "--replicas wants 1 or more");
   if (strcmp(options->engine, "flows") != 0 && strcmp(options->engine, "messages") != 0)
     return usage_error(error, "--engine wants flows or messages");
   if (strcmp(options->fold, "on") != 0 && strcmp(options->fold, "off") != 0)
@@ -106,7 +79,13 @@ static bool check_options(const Options *options, GError **error)
   if (options->dump_platform != NULL && options->files[0] != NULL &&
       options->files[1] != NULL)
     return usage_error(error, "--dump-platform wants a single scenario");
-  return check_targets(options, error);
+  const Targets targets = {
+    .command = &command_run,
+    .scenarios = options->files,
+    .outputs = options->outputs,
+    .platform = options->dump_platform,
+  };
+  return targets_check(&targets, error);
 }
 
 /* --seed and --replicas are settings with a shorter name. */

@@ -1,0 +1,47 @@
+#include "sim/command/targets.h"
+
+#include "sim/output/output.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* One file by two names is still one file. */
+static bool same_file(const char *one, const char *other)
+{
+  GStatBuf a, b;
+  return g_stat(one, &a) == 0 && g_stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool refuse(const Targets *targets, const char *cause, GError **error)
+{
+  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "%s: %s; see `stepcast %s --help`",
+              targets->command->name, cause, targets->command->name);
+  return false;
+}
+
+static bool is_scenario(const Targets *targets, const char *path)
+{
+  for (guint i = 0; targets->scenarios[i] != NULL; i++)
+    if (same_file(path, targets->scenarios[i]))
+      return true;
+  return false;
+}
+
+bool targets_check(const Targets *targets, GError **error)
+{
+  const char *platform = targets->platform;
+
+  for (guint o = 0; targets->outputs != NULL && targets->outputs[o] != NULL; o++) {
+    const char *file = NULL;
+    if (output_find(targets->outputs[o], &file, error) == NULL)
+      return false;
+    if (is_scenario(targets, file))
+      return refuse(targets, "-o names the scenario itself", error);
+    if (platform != NULL && (strcmp(file, platform) == 0 || same_file(file, platform)))
+      return refuse(targets, "-o and --dump-platform name one file", error);
+  }
+  if (platform != NULL && is_scenario(targets, platform))
+    return refuse(targets, "--dump-platform names the scenario itself", error);
+  return true;
+}

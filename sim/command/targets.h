@@ -1,0 +1,19 @@
+/**
+ * @file targets.h
+ * @brief What a command writes must not replace what it reads.
+ */
+#pragma once
+
+#include "sim/command/command.h"
+
+/** What a command reads and writes; lists end with NULL, or are NULL. */
+typedef struct {
+  const Command *command;
+  char *const *scenarios;
+  char *const *outputs; /**< -o, with or without the name of a writer */
+  const char *platform; /**< --dump-platform; NULL: not asked for */
+} Targets;
+
+/** @return false with SIM_ERROR_USAGE if a path that is written is a scenario, by whatever
+ *          name, or -o and --dump-platform are one file */
+bool targets_check(const Targets *targets, GError **error);
