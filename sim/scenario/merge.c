@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#define MAX_SETTING_DEPTH 16
-
 /* Keys that name what the other keys of an object belong to. */
 static const struct {
   const char *path, *key;
@@ -103,30 +101,4 @@ void merge_objects(Documents *documents, const char *path, cJSON *under, cJSON *
       drop(documents, under, under->child);
   while (over->child != NULL)
     merge_member(documents, path, under, cJSON_DetachItemViaPointer(over, over->child));
-}
-
-void merge_setting(Documents *documents, cJSON *root, const char *setting,
-                   Problems *problems)
-{
-  const char *equals = strchr(setting, '=');
-  g_autofree char *path =
-    g_strndup(setting, equals == NULL ? 0 : (gsize)(equals - setting));
-  g_auto(GStrv) keys = g_strsplit(path, ".", -1);
-  cJSON *item =
-    documents_parse_setting(documents, setting, equals == NULL ? "" : equals + 1, problems);
-
-  if (item == NULL)
-    return;
-  if (*path == '\0') {
-    documents_blame(documents, problems, item, "", "expected path=value");
-    return;
-  }
-  if (g_strv_length(keys) > MAX_SETTING_DEPTH) {
-    documents_blame(documents, problems, item, "", "no path is that long");
-    return;
-  }
-  for (guint i = g_strv_length(keys); i-- > 0;)
-    item = documents_wrap(documents, item, keys[i]);
-  documents_adopt(documents, item);
-  merge_objects(documents, "", root, item);
 }

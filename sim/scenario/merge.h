@@ -14,7 +14,3 @@
  * @param over  is emptied
  */
 void merge_objects(Documents *documents, const char *path, cJSON *under, cJSON *over);
-
-/** Lay one "path=value" onto @p root. */
-void merge_setting(Documents *documents, cJSON *root, const char *setting,
-                   Problems *problems);

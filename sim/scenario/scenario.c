@@ -2,7 +2,7 @@
 
 #include "sim/scenario/bind.h"
 #include "sim/scenario/include.h"
-#include "sim/scenario/merge.h"
+#include "sim/scenario/setting.h"
 
 #include <string.h>
 
@@ -207,7 +207,7 @@ static Scenario *parse(const char *name, const char *text, gsize length,
   *scenario = (Scenario){ setup_new(), effective_new() };
   cJSON *root = include_merge(documents, name, text, length, problems);
   for (; root != NULL && settings != NULL && *settings != NULL; settings++)
-    merge_setting(documents, root, *settings, problems);
+    setting_lay(documents, root, *settings, problems);
   if (root != NULL && problems_count(problems) == 0) {
     Binder binder = { documents, problems, scenario->effective, scenario->setup->constants,
                       name };
