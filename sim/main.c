@@ -15,14 +15,17 @@ void command_say(const char *text)
   fputs(text, stderr);
 }
 
-static void print_help(void)
+static void append_help(GString *out)
 {
-  printf("stepcast " STEPCAST_VERSION
+  g_string_append(
+    out, "stepcast " STEPCAST_VERSION
          ": forecast the step time of distributed training before the cluster is bought\n\n"
          "Usage: stepcast COMMAND ...\n\n");
   for (guint i = 0; command_table[i] != NULL; i++)
-    printf("  %-9s %s\n", command_table[i]->name, command_table[i]->summary);
-  printf("\nstepcast COMMAND --help tells more. Exit: 0 done, 1 the input is wrong, 2 the\n"
+    g_string_append_printf(out, "  %-9s %s\n", command_table[i]->name,
+                           command_table[i]->summary);
+  g_string_append(
+    out, "\nstepcast COMMAND --help tells more. Exit: 0 done, 1 the input is wrong, 2 the\n"
          "command line is wrong, 3 our fault.\n\n"
          "Examples:\n"
          "  stepcast run scenarios/demo-horovod.json scenarios/demo-ddp.json\n"
@@ -82,12 +85,13 @@ int main(int argc, char **argv)
 
   setlocale(LC_ALL, "C.UTF-8");
   if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-    print_help();
-    return argc < 2 ? EXIT_USAGE : EXIT_DONE;
+    append_help(out);
+    const int code = print_out(out);
+    return argc < 2 ? EXIT_USAGE : code;
   }
   if (strcmp(argv[1], "--version") == 0) {
-    puts("stepcast " STEPCAST_VERSION);
-    return EXIT_DONE;
+    g_string_append(out, "stepcast " STEPCAST_VERSION "\n");
+    return print_out(out);
   }
   const Command *command = find_command(argv[1], &error);
   if (command == NULL || !command->run(argc - 1, argv + 1, out, &error))

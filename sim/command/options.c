@@ -8,6 +8,49 @@
 
 #define LARGEST_B 1e15 /* beyond any memory */
 
+static bool takes_value(const GOptionEntry *entry)
+{
+  return entry->arg != G_OPTION_ARG_NONE;
+}
+
+static const GOptionEntry *find_short(const GOptionEntry *entries, char name)
+{
+  for (; entries != NULL && entries->long_name != NULL; entries++)
+    if (entries->short_name == name)
+      return entries;
+  return NULL;
+}
+
+/* Is the argument after "--NAME" its value? */
+static bool wants_next(const GOptionEntry *entries, const char *name)
+{
+  for (; entries != NULL && entries->long_name != NULL; entries++)
+    if (strcmp(entries->long_name, name) == 0)
+      return takes_value(entries);
+  return false;
+}
+
+/* GLib takes the value of a short option from the next argument alone, so that of "-j2"
+ * would be whatever follows. It understands "--jobs=2". Interned: operands outlive us. */
+static void spell_out_attached(const GOptionEntry *entries, int argc, char **argv)
+{
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (g_str_has_prefix(argv[i], "--")) {
+      i += wants_next(entries, argv[i] + 2);
+      continue;
+    }
+    const GOptionEntry *entry = argv[i][0] == '-' ? find_short(entries, argv[i][1]) : NULL;
+    if (entry == NULL || !takes_value(entry))
+      continue;
+    if (argv[i][2] == '\0') {
+      i++;
+      continue;
+    }
+    g_autofree char *spelled = g_strdup_printf("--%s=%s", entry->long_name, argv[i] + 2);
+    argv[i] = (char *)g_intern_string(spelled);
+  }
+}
+
 bool options_parse(const Command *command, const GOptionEntry *entries, int *argc,
                    char ***argv, GString *out, bool *is_done, GError **error)
 {
@@ -19,6 +62,7 @@ bool options_parse(const Command *command, const GOptionEntry *entries, int *arg
     G_OPTION_ENTRY_NULL,
   };
 
+  spell_out_attached(entries, *argc, *argv);
   /* GLib's own --help would end the program from in here. */
   g_option_context_set_help_enabled(context, FALSE);
   g_option_context_set_summary(context, command->summary);
