@@ -1,5 +1,9 @@
 #include "models/setup.h"
 
+#include "models/transport.h"
+
+#include <string.h>
+
 const ParamSpec run_params[] = {
   { .key = "iterations",
     .type = PARAM_COUNT,
@@ -60,6 +64,19 @@ void constants_add(GArray *constants, const Constant *constant)
   };
 
   g_array_append_val(constants, copy);
+}
+
+bool setup_uses(const Setup *setup, const char *constant, bool network)
+{
+  static const char transport[] = "cluster.transport.";
+  const TransportOps *ops = setup->cluster.transport;
+
+  if (!network)
+    return !g_str_has_prefix(constant, transport) &&
+           !g_str_has_prefix(constant, "cluster.network.") &&
+           !g_str_has_prefix(constant, "cluster.nic.");
+  return !g_str_has_prefix(constant, transport) || ops->uses == NULL ||
+         ops->uses(setup->cluster.transport_params, constant + strlen(transport));
 }
 
 Setup *setup_new(void)

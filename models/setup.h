@@ -49,6 +49,10 @@ typedef struct {
   GArray *constants; /**< of Constant; owned */
 } Setup;
 
+/** Does the forecast depend on @p constant ("cluster.transport.rto"), the rest being what
+ *  it is? @param network  is there anything between nodes at all? */
+bool setup_uses(const Setup *setup, const char *constant, bool network);
+
 /** Codec "none". */
 Setup *setup_new(void);
 void setup_free(Setup *setup);

@@ -43,6 +43,10 @@ struct TransportOps {
   /** Do the parameters fit one another? For what ParamSpec cannot say. May be NULL. */
   bool (*check)(const void *params, GError **error);
 
+  /** Does @p key make a difference, the other parameters being what they are? NULL: all
+   *  do. */
+  bool (*uses)(const void *params, const char *key);
+
   /** Pure. Required. */
   TransportEffect (*apply)(const void *params, const TransportLink *link);
 };

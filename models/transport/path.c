@@ -1,5 +1,16 @@
 #include "models/transport/path.h"
 
+#include <string.h>
+
+bool path_uses(const PathParams *path, bool gpu_direct, const char *key)
+{
+  if (strcmp(key, "copy_rate") == 0)
+    return !path->zero_copy;
+  if (strcmp(key, "copy_latency") == 0 || strcmp(key, "host_memory") == 0)
+    return !gpu_direct;
+  return true;
+}
+
 double path_goodput(const PathParams *path, double goodput)
 {
   return goodput * (1 - path->background);

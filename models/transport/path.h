@@ -57,6 +57,9 @@ typedef struct {
     .origin = "assumed: six channels of DDR4-2666, as Intel Xeon Scalable of 2017" }
 // clang-format on
 
+/** See TransportOps.uses: of the keys above. */
+bool path_uses(const PathParams *path, bool gpu_direct, const char *key);
+
 /** What of the line is left of which @p goodput is payload. */
 double path_goodput(const PathParams *path, double goodput);
 

@@ -19,6 +19,7 @@
 #include "models/transport/path.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef enum { LINK_LAYER_IB, LINK_LAYER_ROCE } RdmaLinkLayer;
 typedef enum { RECOVERY_GO_BACK_N, RECOVERY_SELECTIVE_REPEAT } Recovery;
@@ -121,6 +122,14 @@ static double useful_share(const RdmaParams *params, const TransportLink *link)
   return (1 - loss) / (1 + (in_flight - 1) * loss);
 }
 
+static bool rdma_uses(const void *data, const char *key)
+{
+  const RdmaParams *params = data;
+
+  return path_uses(&params->path, params->gpu_direct, key) &&
+         (params->path.loss > 0 || strcmp(key, "timeout") != 0);
+}
+
 static TransportEffect rdma_apply(const void *data, const TransportLink *link)
 {
   const RdmaParams *params = data;
@@ -155,5 +164,6 @@ const TransportOps transport_rdma = {
     .params_size = sizeof(RdmaParams),
   },
   .check = rdma_check,
+  .uses = rdma_uses,
   .apply = rdma_apply,
 };

@@ -22,6 +22,7 @@
 #include "models/transport/path.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef enum { OFFLOAD_NONE, OFFLOAD_SEGMENTATION, OFFLOAD_NIC } Offload;
 typedef enum { CONTROL_CUBIC, CONTROL_DCTCP } CongestionControl;
@@ -162,6 +163,24 @@ static double loss_cap_Bps(const TcpParams *params, double rtt_s)
                                                       MIN(1, 3 * sqrt(0.75 * p)));
 }
 
+static bool overflows(const TcpParams *params)
+{
+  return params->switch_buffer_B > 0 && params->control == CONTROL_CUBIC;
+}
+
+static bool tcp_uses(const void *data, const char *key)
+{
+  const TcpParams *params = data;
+  const bool on_cores = params->offload != OFFLOAD_NIC;
+
+  if (strcmp(key, "packet_cost") == 0)
+    return on_cores;
+  if (strcmp(key, "rto") == 0)
+    return overflows(params) || (params->path.loss > 0 && params->loss_model == LOSS_PFTK);
+  return path_uses(&params->path, false, key) &&
+         (on_cores || strcmp(key, "copy_rate") != 0);
+}
+
 static TransportEffect tcp_apply(const void *data, const TransportLink *link)
 {
   const TcpParams *params = data;
@@ -172,7 +191,6 @@ static TransportEffect tcp_apply(const void *data, const TransportLink *link)
   const double window_B =
     (double)MIN(params->window_B, MIN(params->rmem_B / 2, params->wmem_B));
   const double connection_Bps = MIN(window_B / rtt_s, loss_cap_Bps(params, rtt_s));
-  const bool overflows = params->switch_buffer_B > 0 && params->control == CONTROL_CUBIC;
 
   return (TransportEffect){
     .goodput = goodput,
@@ -186,7 +204,7 @@ static TransportEffect tcp_apply(const void *data, const TransportLink *link)
     .host_memory_Bps = path_host_memory_Bps(path),
     .incast = { .window_B = params->n_threads * params->n_sockets * window_B,
                 .bdp_B = link->nic_rate_Bps * goodput * rtt_s,
-                .buffer_B = overflows ? (double)params->switch_buffer_B : INFINITY,
+                .buffer_B = overflows(params) ? (double)params->switch_buffer_B : INFINITY,
                 .timeout_s = params->rto_s },
   };
 }
@@ -200,5 +218,6 @@ const TransportOps transport_tcp = {
     .params_size = sizeof(TcpParams),
   },
   .check = tcp_check,
+  .uses = tcp_uses,
   .apply = tcp_apply,
 };

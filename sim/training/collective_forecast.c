@@ -80,8 +80,11 @@ static Timings *describe(const Setup *setup, const CollForecast *forecast,
     "%s, %s", engine_way(forecast->fold, forecast->messages), engine_version());
   timings->n_ranks = topology_n_gpus(exchange_topology(exchange));
   timings->n_nodes = topology_n_nodes(exchange_topology(exchange));
-  for (guint i = 0; i < setup->constants->len; i++)
-    constants_add(timings->constants, &g_array_index(setup->constants, Constant, i));
+  for (guint i = 0; i < setup->constants->len; i++) {
+    const Constant *constant = &g_array_index(setup->constants, Constant, i);
+    if (setup_uses(setup, constant->name, timings->n_nodes > 1))
+      constants_add(timings->constants, constant);
+  }
   return timings;
 }
 

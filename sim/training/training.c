@@ -90,8 +90,11 @@ static void describe(const Job *job, const TrainingConfig *config, Result *resul
   result->n_parameters = model_n_parameters(workload->model);
   result->batch_per_gpu = workload->batch_per_gpu;
   result->gradient_B = workload->gradient_B;
-  for (guint i = 0; i < setup->constants->len; i++)
-    result_add_constant(result, &g_array_index(setup->constants, Constant, i));
+  for (guint i = 0; i < setup->constants->len; i++) {
+    const Constant *constant = &g_array_index(setup->constants, Constant, i);
+    if (setup_uses(setup, constant->name, topology_n_machines(topology) > 1))
+      result_add_constant(result, constant);
+  }
   note_assumed_shapes(job, result);
 }
 
