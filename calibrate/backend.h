@@ -20,6 +20,11 @@ typedef struct {
   char *value;
 } BackendFact;
 
+/** A GPtrArray that frees its BackendFacts. Transfer: g_ptr_array_unref(). */
+GPtrArray *backend_facts_new(void);
+/** Append copies. */
+void backend_facts_add(GPtrArray *facts, const char *name, const char *value);
+
 typedef struct {
   ModuleInfo info; /**< with the keys of @ref open's parameters */
 
@@ -47,3 +52,6 @@ typedef struct {
 
   void (*close)(Backend *backend);
 } BackendOps;
+
+/** NULL-terminated. */
+extern const ModuleInfo *const backend_table[];

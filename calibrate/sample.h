@@ -73,17 +73,25 @@ GPtrArray *sample_list_new(void);
 
 /**
  * Fill median, MAD, min, p95, n and n_rejected from @p n >= 1 repetitions.
- * The rule of rejection is above; more than a tenth rejected sets SAMPLE_NOISY.
+ * The rule of rejection is above, with a MAD of at least a thousandth of the median, since
+ * clocks tick; more than a tenth rejected sets SAMPLE_NOISY.
  * @param time_s  repetitions in any order; left as they were [s]
  */
 void sample_summarise(Sample *sample, const double *time_s, guint n);
+
+/** "bytes", "flops", "count". Borrowed. */
+const char *sample_axis_name(SampleAxis axis);
+/** "noisy|busy"; "" for none. Transfer: caller frees. */
+char *sample_flag_names(guint flags, const char *separator);
+/** 0 if nothing is called so. */
+guint sample_flag_of(const char *name);
 
 /** Do two cells belong to one curve: everything equal but the size and its times? */
 bool sample_same_curve(const Sample *a, const Sample *b);
 
 /** By every text and number that names the cell, then by size: a total order, so that files
  *  do not depend on the order of measurement. */
-gint sample_compare(const Sample *a, const Sample *b);
+int sample_compare(const Sample *a, const Sample *b);
 
 /** The samples as CSV with a header line, times in seconds with 9 digits. */
 void sample_write_csv(const GPtrArray *samples, GString *out);

@@ -8,7 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
+enum {
+  EXIT_DONE = 0,
+  EXIT_INPUT = 1,
+  EXIT_USAGE = 2,
+  EXIT_FAULT = 3,
+  EXIT_DEVICE = 77, /* what test harnesses take for "skipped" */
+  EXIT_PLUGIN = 78
+};
 
 void command_say(const char *text)
 {
@@ -54,9 +61,11 @@ static int exit_code(const GError *error)
 {
   if (error->domain != SIM_ERROR)
     return EXIT_INPUT;
-  return error->code == SIM_ERROR_USAGE   ? EXIT_USAGE
-         : error->code == SIM_ERROR_FAULT ? EXIT_FAULT
-                                          : EXIT_INPUT;
+  return error->code == SIM_ERROR_USAGE    ? EXIT_USAGE
+         : error->code == SIM_ERROR_FAULT  ? EXIT_FAULT
+         : error->code == SIM_ERROR_DEVICE ? EXIT_DEVICE
+         : error->code == SIM_ERROR_PLUGIN ? EXIT_PLUGIN
+                                           : EXIT_INPUT;
 }
 
 static int report(const GError *error)

@@ -21,16 +21,23 @@ commands() {
 }
 
 [ -n "$(commands)" ] || complain "help lists no commands"
-for command in $(commands); do
+subcommands() {
+  "$program" calibrate --help | sed -n 's/^  \([a-z][a-z]*\) .*/calibrate \1/p'
+}
+
+[ -n "$(subcommands)" ] || complain "calibrate lists no subcommands"
+{ commands; subcommands; } >"$scratch/commands"
+while read -r command; do
   for document in README.md docs/stepcast.1; do
     sed 's/\\f[BIR]//g' "$document" | grep -q "\b$command\b" || complain "$document: no command '$command'"
-    for option in $("$program" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
+    # shellcheck disable=SC2086
+    for option in $("$program" $command --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
       # The manual page writes a hyphen as \-.
       sed 's/\\-/-/g' "$document" | grep -qF -- "$option" ||
         complain "$document: no option $option ($command)"
     done
   done
-done
+done <"$scratch/commands"
 
 # README's shell examples, and the output shown right after one.
 mkdir -p "$scratch/tree/build"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 self=tests/check-words.sh
 bad=0
 
-program=$(find models sim -name '*.[ch]' | sort)
+program=$(find models sim calibrate -name '*.[ch]' | sort)
 all=$(find . -name .git -prune -o -name 'build*' -type d -prune -o -type f \
   \( -name '*.[ch]' -o -name '*.sh' -o -name '*.md' -o -name Makefile -o -name '*.json' \) \
   -print | sed 's,^\./,,' | grep -v "^$self\$" | sort)

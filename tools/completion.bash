@@ -1,12 +1,17 @@
 # Completion of stepcast for bash: commands, a command's options, files.
 _stepcast() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} program=${COMP_WORDS[0]}
+  local sub=
+  [ "$command" != calibrate ] || sub=${COMP_WORDS[2]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     mapfile -t COMPREPLY < <(compgen -W "$("$program" help 2>/dev/null |
       sed -n 's/^ *stepcast \([a-z][a-z]*\) .*/\1/p')" -- "$word")
+  elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = calibrate ]; then
+    mapfile -t COMPREPLY < <(compgen -W "$("$program" calibrate --help 2>/dev/null |
+      sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')" -- "$word")
   elif [ "${word#-}" != "$word" ]; then
-    mapfile -t COMPREPLY < <(compgen -W "$("$program" "$command" --help 2>/dev/null |
+    mapfile -t COMPREPLY < <(compgen -W "$("$program" "$command" $sub --help 2>/dev/null |
       grep -oE -- '--[a-z][a-z-]+')" -- "$word")
   fi
 }

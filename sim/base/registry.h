@@ -33,6 +33,8 @@ typedef enum {
   SIM_ERROR_IO,      /**< the machine refused, not the user's text */
   SIM_ERROR_USAGE,   /**< the command line is wrong */
   SIM_ERROR_FAULT,   /**< our fault */
+  SIM_ERROR_DEVICE,  /**< this machine lacks what was to be measured: a GPU, root */
+  SIM_ERROR_PLUGIN,  /**< the part that measures it was not built or not found */
 } SimError;
 
 /**

@@ -33,5 +33,6 @@ extern const Command command_collective;
 extern const Command command_export;
 extern const Command command_check;
 extern const Command command_show;
+extern const Command command_calibrate;
 extern const Command command_list;
 extern const Command command_help;

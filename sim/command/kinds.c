@@ -1,5 +1,6 @@
 #include "sim/command/kinds.h"
 
+#include "calibrate/backend.h"
 #include "models/collective.h"
 #include "models/fabric.h"
 #include "models/network.h"
@@ -44,6 +45,7 @@ const Kind kinds[] = {
   { "gpu", "catalogue: \"cluster.node.gpu\"", NULL },
   { "model", "catalogue: \"workload.model\"", NULL },
   { "writer", "formats of results: the suffix of \"-o PATH\"", output_table },
+  { "backend", "what `calibrate` measures", backend_table },
   { "section", "parts of a scenario", section_table },
   { NULL, NULL, NULL },
 };
