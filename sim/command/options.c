@@ -39,7 +39,8 @@ static void spell_out_attached(const GOptionEntry *entries, int argc, char **arg
       i += wants_next(entries, argv[i] + 2);
       continue;
     }
-    const GOptionEntry *entry = argv[i][0] == '-' ? find_short(entries, argv[i][1]) : NULL;
+    const bool is_short = argv[i][0] == '-' && argv[i][1] != '\0';
+    const GOptionEntry *entry = is_short ? find_short(entries, argv[i][1]) : NULL;
     if (entry == NULL || !takes_value(entry))
       continue;
     if (argv[i][2] == '\0') {
