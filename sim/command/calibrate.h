@@ -13,6 +13,7 @@
 extern const Command *const calibrate_table[];
 
 extern const Command calibrate_synthetic;
+extern const Command calibrate_import;
 
 /** Options of every subcommand that measures. */
 typedef struct {
@@ -49,3 +50,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CalibrateOptions, calibrate_options_clear)
  */
 bool calibrate_measure(const BackendOps *ops, const void *params,
                        const CalibrateOptions *options, GString *out, GError **error);
+
+/** @return false with SIM_ERROR_USAGE unless every path of @p outputs (NULL-terminated, or
+ *          NULL) names a kind of file that calibrate writes */
+bool calibrate_check_outputs(char *const *outputs, GError **error);
+
+/** Write @p samples to every path, whole or not at all. */
+bool calibrate_write_samples(char *const *outputs, const GPtrArray *samples,
+                             GError **error);
+
+/** A line for each curve and each of its points. */
+void calibrate_append_samples(const GPtrArray *samples, GString *out);

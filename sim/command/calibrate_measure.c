@@ -56,7 +56,7 @@ static void append_row(const Sample *sample, GString *out)
                          *flags == '\0' ? "" : "  ", flags);
 }
 
-static void append_table(const GPtrArray *samples, GString *out)
+void calibrate_append_samples(const GPtrArray *samples, GString *out)
 {
   const Sample *before = NULL;
 
@@ -69,9 +69,9 @@ static void append_table(const GPtrArray *samples, GString *out)
   }
 }
 
-static bool check_outputs(const CalibrateOptions *options, GError **error)
+bool calibrate_check_outputs(char *const *outputs, GError **error)
 {
-  for (char **path = options->outputs; path != NULL && *path != NULL; path++)
+  for (char *const *path = outputs; path != NULL && *path != NULL; path++)
     if (!g_str_has_suffix(*path, ".csv")) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "calibrate: -o %s: wants .csv", *path);
       return false;
@@ -79,13 +79,13 @@ static bool check_outputs(const CalibrateOptions *options, GError **error)
   return true;
 }
 
-static bool write_outputs(const CalibrateOptions *options, const GPtrArray *samples,
-                          GError **error)
+bool calibrate_write_samples(char *const *outputs, const GPtrArray *samples,
+                             GError **error)
 {
   g_autoptr(GString) csv = g_string_new(NULL);
 
   sample_write_csv(samples, csv);
-  for (char **path = options->outputs; path != NULL && *path != NULL; path++)
+  for (char *const *path = outputs; path != NULL && *path != NULL; path++)
     if (!g_file_set_contents(*path, csv->str, (gssize)csv->len, error))
       return false;
   return true;
@@ -97,7 +97,7 @@ bool calibrate_measure(const BackendOps *ops, const void *params,
   g_auto(GStrv) only = options->only == NULL ? NULL : g_strsplit(options->only, ",", -1);
   SweepOptions sweep = SWEEP_DEFAULTS;
 
-  if (!check_outputs(options, error))
+  if (!calibrate_check_outputs(options->outputs, error))
     return false;
   sweep.only = (const char *const *)only;
   sweep.progress = options->quiet ? NULL : report;
@@ -112,9 +112,9 @@ bool calibrate_measure(const BackendOps *ops, const void *params,
     return false;
   g_autoptr(GPtrArray) samples = sweep_run(ops, backend, &sweep, error);
   ops->close(backend);
-  if (samples == NULL || !write_outputs(options, samples, error))
+  if (samples == NULL || !calibrate_write_samples(options->outputs, samples, error))
     return false;
   if (!options->quiet)
-    append_table(samples, out);
+    calibrate_append_samples(samples, out);
   return true;
 }

@@ -1,6 +1,7 @@
 #include "sim/command/kinds.h"
 
 #include "calibrate/backend.h"
+#include "calibrate/import.h"
 #include "models/collective.h"
 #include "models/fabric.h"
 #include "models/network.h"
@@ -46,6 +47,7 @@ const Kind kinds[] = {
   { "model", "catalogue: \"workload.model\"", NULL },
   { "writer", "formats of results: the suffix of \"-o PATH\"", output_table },
   { "backend", "what `calibrate` measures", backend_table },
+  { "log", "files that `calibrate import` reads", importer_table },
   { "section", "parts of a scenario", section_table },
   { NULL, NULL, NULL },
 };

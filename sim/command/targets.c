@@ -5,8 +5,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* One file by two names is still one file. */
-static bool same_file(const char *one, const char *other)
+bool targets_are_one_file(const char *one, const char *other)
 {
   GStatBuf a, b;
   return g_stat(one, &a) == 0 && g_stat(other, &b) == 0 && S_ISREG(a.st_mode) &&
@@ -23,7 +22,7 @@ static bool refuse(const Targets *targets, const char *cause, GError **error)
 static bool is_scenario(const Targets *targets, const char *path)
 {
   for (guint i = 0; targets->scenarios[i] != NULL; i++)
-    if (same_file(path, targets->scenarios[i]))
+    if (targets_are_one_file(path, targets->scenarios[i]))
       return true;
   return false;
 }
@@ -38,7 +37,7 @@ bool targets_check(const Targets *targets, GError **error)
       return false;
     if (is_scenario(targets, file))
       return refuse(targets, "-o names the scenario itself", error);
-    if (platform != NULL && (strcmp(file, platform) == 0 || same_file(file, platform)))
+    if (platform != NULL && (strcmp(file, platform) == 0 || targets_are_one_file(file, platform)))
       return refuse(targets, "-o and --dump-platform name one file", error);
   }
   if (platform != NULL && is_scenario(targets, platform))

@@ -17,3 +17,6 @@ typedef struct {
 /** @return false with SIM_ERROR_USAGE if a path that is written is a scenario, by whatever
  *          name, or -o and --dump-platform are one file */
 bool targets_check(const Targets *targets, GError **error);
+
+/** Do two paths name one regular file that is there? */
+bool targets_are_one_file(const char *one, const char *other);

@@ -1,0 +1,190 @@
+/* calibrate import: logs that people already have, as samples. */
+#include "calibrate/import.h"
+
+#include "sim/command/calibrate.h"
+#include "sim/command/targets.h"
+
+#include <string.h>
+
+#define RANKS_MAX 1000000
+
+typedef struct {
+  char **outputs;
+  char *kind, *collective;
+  int ranks, nodes;
+  int strict; /* GLib's truth */
+  int quiet;
+} ImportCommand;
+
+static void import_command_clear(ImportCommand *command)
+{
+  g_strfreev(command->outputs);
+  g_free(command->kind);
+  g_free(command->collective);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ImportCommand, import_command_clear)
+
+static bool check_numbers(const ImportCommand *command, GError **error)
+{
+  if (command->ranks < 0 || command->ranks > RANKS_MAX || command->nodes < 0 ||
+      command->nodes > RANKS_MAX) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+                "calibrate import: --ranks and --nodes are whole numbers from 1 to %u",
+                RANKS_MAX);
+    return false;
+  }
+  if (command->ranks > 0 && command->nodes > command->ranks) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+                "calibrate import: --nodes %d is more than --ranks %d", command->nodes,
+                command->ranks);
+    return false;
+  }
+  return true;
+}
+
+static bool check_collective(const char *name, GError **error)
+{
+  static const char *const names[] = { "all_reduce", "all_gather", "reduce_scatter",
+                                       "all_to_all", "broadcast",  "reduce",
+                                       "send_recv",  NULL };
+
+  if (name == NULL || g_strv_contains(names, name))
+    return true;
+  g_autofree char *suggestion = registry_suggestion(names, name);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+              "calibrate import: --collective: unknown collective '%s'%s", name,
+              suggestion);
+  return false;
+}
+
+static bool check_targets(char *const *outputs, char *const *files, GError **error)
+{
+  for (guint o = 0; outputs != NULL && outputs[o] != NULL; o++)
+    for (guint i = 0; files[i] != NULL; i++)
+      if (targets_are_one_file(outputs[o], files[i])) {
+        g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+                    "calibrate import: -o names the log itself, %s", files[i]);
+        return false;
+      }
+  return true;
+}
+
+/* A misspelt kind is the command line's fault, not the file's. */
+static bool check_kind(const char *name, GError **error)
+{
+  g_autoptr(GError) cause = NULL;
+
+  if (name == NULL || registry_find("kind of file", importer_table, name, &cause) != NULL)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "calibrate import: --kind: %s",
+              cause->message);
+  return false;
+}
+
+static void append_notes(const Imported *imported)
+{
+  for (guint i = 0; i < imported->notes->len; i++) {
+    g_autofree char *line = g_strconcat(imported->notes->pdata[i], "\n", NULL);
+    command_say(line);
+  }
+}
+
+/* What a file said beyond its samples. */
+static void append_facts(const char *path, const ImporterOps *importer,
+                         const Imported *imported, GString *out)
+{
+  g_string_append_printf(out, "%s: %s, %u samples", path, importer->info.name,
+                         imported->samples->len);
+  if (imported->n_unreadable > 0)
+    g_string_append_printf(out, ", %u rows left out", imported->n_unreadable);
+  g_string_append_c(out, '\n');
+  for (guint i = 0; i < imported->facts->len; i++) {
+    const BackendFact *fact = imported->facts->pdata[i];
+    g_string_append_printf(out, "  %s: %s\n", fact->name, fact->value);
+  }
+}
+
+/* A file that gave nothing was not what the user meant. */
+static bool check_gain(const char *path, const Imported *imported, bool strict,
+                       GError **error)
+{
+  if (imported->samples->len == 0 && imported->facts->len == 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s: no sample in it", path);
+    return false;
+  }
+  if (strict && imported->n_unreadable > 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                "%s: %u rows cannot be read, and --strict forbids it", path,
+                imported->n_unreadable);
+    return false;
+  }
+  return true;
+}
+
+static bool import_all(const ImportCommand *command, int n, char **paths,
+                       GPtrArray *samples, GString *out, GError **error)
+{
+  const ImportOptions options = { .kind = command->kind,
+                                  .collective = command->collective,
+                                  .ranks = (guint)command->ranks,
+                                  .nodes = (guint)command->nodes };
+
+  for (int i = 0; i < n; i++) {
+    const ImporterOps *importer = NULL;
+    g_autoptr(Imported) imported = import_file(paths[i], &options, &importer, error);
+    if (imported == NULL || !check_gain(paths[i], imported, command->strict, error))
+      return false;
+    if (!command->quiet) {
+      append_notes(imported);
+      append_facts(paths[i], importer, imported, out);
+    }
+    for (guint k = 0; k < imported->samples->len; k++)
+      g_ptr_array_add(samples, sample_copy(imported->samples->pdata[k]));
+  }
+  return true;
+}
+
+static bool import_run(int argc, char **argv, GString *out, GError **error)
+{
+  g_auto(ImportCommand) command = { 0 };
+  bool is_done = false;
+  const GOptionEntry entries[] = {
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &command.outputs,
+      "write PATH: samples (.csv)", "PATH" },
+    { "kind", 0, 0, G_OPTION_ARG_STRING, &command.kind,
+      "what the files are, instead of telling by their content", "KIND" },
+    { "collective", 0, 0, G_OPTION_ARG_STRING, &command.collective,
+      "for tables that do not say which", "NAME" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &command.ranks, "for logs that do not say how many",
+      "N" },
+    { "nodes", 0, 0, G_OPTION_ARG_INT, &command.nodes, "likewise", "M" },
+    { "strict", 0, 0, G_OPTION_ARG_NONE, &command.strict,
+      "refuse a file if any of its rows cannot be read", NULL },
+    { "quiet", 'q', 0, G_OPTION_ARG_NONE, &command.quiet, "no notes and no table", NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+
+  if (!options_parse(&calibrate_import, entries, &argc, &argv, out, &is_done, error) ||
+      is_done)
+    return is_done;
+  if (!options_check_count(&calibrate_import, argc, 1, G_MAXINT, "a FILE", error) ||
+      !check_numbers(&command, error) || !check_collective(command.collective, error) ||
+      !check_kind(command.kind, error) ||
+      !calibrate_check_outputs(command.outputs, error) ||
+      !check_targets(command.outputs, argv + 1, error))
+    return false;
+  g_autoptr(GPtrArray) samples = sample_list_new();
+  if (!import_all(&command, argc - 1, argv + 1, samples, out, error) ||
+      !calibrate_write_samples(command.outputs, samples, error))
+    return false;
+  if (!command.quiet)
+    calibrate_append_samples(samples, out);
+  return true;
+}
+
+const Command calibrate_import = {
+  .name = "calibrate import",
+  .summary = "read logs of nccl-tests, OSU, perftest, iperf3, nvidia-smi and NCCL",
+  .usage = "FILE... [-o PATH]...",
+  .run = import_run,
+};
