@@ -1,3 +1,8 @@
+#include "calibrate/backend/host.h"
 #include "calibrate/synthetic.h"
 
-const ModuleInfo *const backend_table[] = { &backend_synthetic.info, NULL };
+const ModuleInfo *const backend_table[] = {
+  &backend_host.info,
+  &backend_synthetic.info,
+  NULL,
+};

@@ -3,9 +3,6 @@
 
 #include "sim/base/rng.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 const KernelSet *const kernel_sets[] = {
 #if defined(__x86_64__)
   &kernel_set_avx2,
@@ -21,23 +18,6 @@ const KernelSet *kernel_set_best(void)
   while (!kernel_sets[i]->supported()) /* the last always is */
     i++;
   return kernel_sets[i];
-}
-
-static int compare_descending(const void *a, const void *b)
-{
-  const float x = *(const float *)a, y = *(const float *)b;
-  return (x < y) - (x > y);
-}
-
-float kernel_sampled_threshold(const float *value, gsize n, gsize k)
-{
-  float sample[KERNEL_SAMPLE];
-  const gsize m = MIN(n, KERNEL_SAMPLE);
-
-  for (gsize i = 0; i < m; i++)
-    sample[i] = fabsf(value[i * n / m]);
-  qsort(sample, m, sizeof *sample, compare_descending);
-  return sample[CLAMP(k * m / n, 1, m) - 1];
 }
 
 /* Bits of the magnitude that each look at the values counts, from the top; 31 in all. */
@@ -77,6 +57,16 @@ float kernel_exact_threshold(const float *value, gsize n, gsize k)
   }
   memcpy(&threshold, &prefix, sizeof threshold);
   return threshold;
+}
+
+float kernel_sampled_threshold(const float *value, gsize n, gsize k)
+{
+  float sample[KERNEL_SAMPLE];
+  const gsize m = MIN(n, KERNEL_SAMPLE);
+
+  for (gsize i = 0; i < m; i++)
+    sample[i] = value[i * n / m];
+  return kernel_exact_threshold(sample, m, CLAMP(k * m / n, 1, m));
 }
 
 gsize kernel_random_index(gsize n, gsize k, guint64 seed, gsize i)

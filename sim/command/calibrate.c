@@ -7,7 +7,12 @@
 
 static const char prefix[] = "calibrate ";
 
-const Command *const calibrate_table[] = { &calibrate_import, &calibrate_synthetic, NULL };
+const Command *const calibrate_table[] = {
+  &calibrate_host,
+  &calibrate_import,
+  &calibrate_synthetic,
+  NULL,
+};
 
 static const char *short_name(const Command *command)
 {

@@ -12,6 +12,7 @@
 /** NULL-terminated, in the order --help shows them. */
 extern const Command *const calibrate_table[];
 
+extern const Command calibrate_host;
 extern const Command calibrate_synthetic;
 extern const Command calibrate_import;
 
