@@ -5,8 +5,8 @@
 #include "models/transport.h"
 
 /* By GpuArchitecture. */
-static const char *const architecture_names[] = { "volta", "turing", "ampere",
-                                                  "ada",   "hopper", "blackwell", NULL };
+static const char *const architecture_names[] = { "volta",  "turing",    "ampere", "ada",
+                                                  "hopper", "blackwell", NULL };
 
 const ParamSpec gpu_params[] = {
   { .key = "name",
@@ -122,6 +122,37 @@ const ParamSpec nic_params[] = {
   PARAM_END,
 };
 
+/* Slower nodes are not slow but broken. */
+#define MAX_SLOWDOWN 1000
+
+static const ParamSpec straggler_params[] = {
+  { .key = "node",
+    .type = PARAM_COUNT,
+    .offset = offsetof(StragglerSpec, node),
+    .help = "its number; the first node is 0" },
+  { .key = "slowdown",
+    .type = PARAM_NUMBER,
+    .offset = offsetof(StragglerSpec, slowdown),
+    .min = 1,
+    .max = MAX_SLOWDOWN,
+    .help = "its GPUs compute so many times longer" },
+  PARAM_END,
+};
+
+static const ParamSpec random_straggler_params[] = {
+  { .key = "share",
+    .type = PARAM_FRACTION,
+    .offset = offsetof(RandomStragglers, share),
+    .help = "chance of every node to be one" },
+  { .key = "slowdown",
+    .type = PARAM_NUMBER,
+    .offset = offsetof(RandomStragglers, slowdown),
+    .min = 1,
+    .max = MAX_SLOWDOWN,
+    .help = "its GPUs compute so many times longer" },
+  PARAM_END,
+};
+
 const ParamSpec cluster_params[] = {
   { .key = "nodes",
     .type = PARAM_COUNT,
@@ -129,6 +160,22 @@ const ParamSpec cluster_params[] = {
     .min = 1,
     .max = G_MAXUINT,
     .help = "how many nodes there are" },
+  { .key = "stragglers",
+    .type = PARAM_LIST,
+    .offset = offsetof(ClusterSpec, stragglers),
+    .fallback = "",
+    .item = straggler_params,
+    .item_size = sizeof(StragglerSpec),
+    .help = "nodes whose GPUs are slow",
+    .origin = "none unless given" },
+  { .key = "random_stragglers",
+    .type = PARAM_LIST,
+    .offset = offsetof(ClusterSpec, random_stragglers),
+    .fallback = "",
+    .item = random_straggler_params,
+    .item_size = sizeof(RandomStragglers),
+    .help = "the same of nodes that are drawn with the seed, anew for every replica",
+    .origin = "none unless given" },
   PARAM_END,
 };
 
@@ -154,6 +201,7 @@ void node_clear(NodeSpec *node)
 
 void cluster_clear(ClusterSpec *cluster)
 {
+  param_clear(cluster_params, cluster);
   node_clear(&cluster->node);
   if (cluster->network != NULL && cluster->network->clear != NULL &&
       cluster->network_params != NULL)

@@ -57,6 +57,18 @@ extern const ParamSpec node_params[];
 /** "count" and "rate" of "cluster.nic", which speak for the node's own; of NodeSpec. */
 extern const ParamSpec nic_params[];
 
+/** A node whose GPUs compute more slowly than others of their type. */
+typedef struct {
+  guint node;
+  double slowdown; /**< times that its GPUs need, >= 1 */
+} StragglerSpec;
+
+/** The same of nodes that are drawn with the seed. */
+typedef struct {
+  double share; /**< chance of every node, 0..1 */
+  double slowdown;
+} RandomStragglers;
+
 typedef struct {
   guint n_nodes;
   NodeSpec node;
@@ -68,9 +80,11 @@ typedef struct {
                               what a strategy asks for */
   double server_sum_Bps; /**< what the CPUs of a machine add of what it receives as a
                             server; 0: no limit */
+  GArray *stragglers;    /**< of StragglerSpec; NULL: none */
+  GArray *random_stragglers; /**< of RandomStragglers; NULL: none */
 } ClusterSpec;
 
-/** "nodes"; the rest are objects of their own. */
+/** "nodes" and lists; the rest are objects of their own. */
 extern const ParamSpec cluster_params[];
 
 /** More GPUs than this are refused: a folded run of this many takes about 32 GiB. */

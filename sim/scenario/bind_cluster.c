@@ -1,3 +1,4 @@
+#include "models/crew.h"
 #include "models/fabric.h"
 #include "models/network.h"
 #include "models/transport.h"
@@ -220,6 +221,26 @@ static void check_size(const Binder *binder, const Section *cluster,
   }
 }
 
+/* Blame element @p index of the list @p key. */
+static void blame_element(const Binder *binder, const Section *section, const char *key,
+                          guint index, const char *cause)
+{
+  g_autofree char *path = g_strdup_printf("%s[%u]", key, index);
+
+  bind_blame(binder, section, path,
+             cJSON_GetArrayItem(bind_member(section, key), (int)index), cause);
+}
+
+static void check_stragglers(const Binder *binder, const Section *section,
+                             const ClusterSpec *cluster)
+{
+  g_autoptr(GError) error = NULL;
+  guint which = 0;
+
+  if (problems_count(binder->problems) == 0 && !crews_check(cluster, &which, &error))
+    blame_element(binder, section, "stragglers", which, error->message);
+}
+
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
 {
   g_autofree char *path = NULL, *node_path = NULL, *network_path = NULL;
@@ -232,6 +253,7 @@ void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
     return;
   }
   effective_open(binder->effective, "cluster");
+  param_set_defaults(cluster_params, cluster);
   bind_params(binder, &section, cluster_params, cluster);
   const Section node = bind_node(binder, &section, &cluster->node, &node_path);
   bind_nic(binder, &section, &node, &cluster->node);
@@ -242,4 +264,5 @@ void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
   check_size(binder, &section, cluster);
   check_fabric(binder, &node, &cluster->node);
   check_network(binder, &network, cluster);
+  check_stragglers(binder, &section, cluster);
 }

@@ -2,10 +2,27 @@
 #include "sim/base/units.h"
 #include "sim/training/job.h"
 
+#include <math.h>
+
 void *job_schedule_state(const Job *job)
 {
   return job->encodes || job->full_schedule_state == NULL ? job->composition->schedule_state
                                                           : job->full_schedule_state;
+}
+
+/* The first iterations, which send full gradients: a codec's warm-up, as long as its share
+ * of the measured iterations, rounded, and what runs before them. */
+static guint n_full_iterations(const Job *job)
+{
+  const RunSpec *run = &job->setup->run;
+  const double share = compression_warmup_share(job->compression);
+
+  return share > 0 ? run->warmup + (guint)round(share * run->iterations) : 0;
+}
+
+bool job_encodes_in(const Job *job, guint iteration)
+{
+  return job->compression != NULL && iteration >= n_full_iterations(job);
 }
 
 static bool encodes_tensors(const Job *job)
@@ -93,8 +110,15 @@ static void note_encode(Job *job, const Stage *stage, guint32 gradient, double f
   result_add_span(timeline->result, track_of(job, stage->resource), name, from_s, now_s);
 }
 
-void job_encode_gradient(Job *job, guint32 gradient)
+bool job_encodes_late(const Job *job)
 {
+  return job->encodes && encodes_tensors(job) &&
+         g_array_index(job->composition->pipeline.stages, Stage, 0).after_backward;
+}
+
+void job_encode_gradient(Worker *worker, guint32 gradient)
+{
+  Job *job = worker->job;
   if (!job->encodes || !encodes_tensors(job))
     return;
 
@@ -104,15 +128,18 @@ void job_encode_gradient(Job *job, guint32 gradient)
   if (!(encoding.encode_s > 0))
     return;
   job_wake_dispatcher(job);
-  if (stage->after_backward)
-    engine_sleep(job->engine, job->backward_end_s - engine_now_s(job->engine));
   const double from_s = engine_now_s(job->engine);
   engine_sleep(job->engine, encoding.encode_s);
-  note_encode(job, stage, gradient, from_s);
+  if (worker->leads)
+    note_encode(job, stage, gradient, from_s);
 }
 
 void job_await_backward(Job *job, const Stage *stage, const Item *item)
 {
-  if (stage->after_backward && item->is_encoded)
-    engine_sleep(job->engine, job->backward_end_s - engine_now_s(job->engine));
+  if (!stage->after_backward || !item->is_encoded)
+    return;
+  while (job->n_ended < job->n_workers) {
+    job->n_awaiting_end++;
+    engine_signal_wait(job->backward_ended);
+  }
 }

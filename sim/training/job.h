@@ -2,12 +2,14 @@
  * @file job.h
  * @brief One simulated training run: the worker, the dispatcher, the pipeline.
  *
- * Synchronous data-parallel workers of one kind behave alike, so one worker stands for
- * all. It computes and reports gradients to the schedule; the dispatcher asks the schedule
- * for units; each resource of the pipeline serves units first come, first served.
+ * Synchronous data-parallel workers of one crew behave alike, so one worker stands for
+ * all of them. Workers compute and report gradients; when the last has reported one, the
+ * schedule hears of it; the dispatcher asks the schedule for units; each resource of the
+ * pipeline serves units first come, first served.
  */
 #pragma once
 
+#include "models/crew.h"
 #include "sim/base/rng.h"
 #include "sim/training/timeline.h"
 
@@ -38,10 +40,45 @@ typedef struct {
 /** Track of a trace where the worker computes. */
 #define TRACK_COMPUTE 0
 
+typedef struct Job Job;
+
+/** What the workers of a crew have in common. */
 typedef struct {
-  const Setup *setup;
   const Workload *workload;
-  double alone_s; /**< an iteration on one GPU that shares no optimizer step */
+  double slowdown;
+  guint n_gpus;
+  double *optimizer_of_layer_s;
+  Rng *jitter;
+  guint n_drawn; /**< iterations that jitter was drawn for */
+  double factor; /**< of the last of them: how much longer than usual its slowest takes */
+} CrewState;
+
+/** One that computes, for all that behave like it. */
+typedef struct {
+  Job *job;
+  CrewState *crew;
+  guint track;     /**< of the picture; NO_TRACK: it is not drawn */
+  bool leads;      /**< it tells when iterations begin and end */
+  guint iteration; /**< under way */
+  double factor;   /**< how much longer than usual it takes */
+  double at_s;     /**< what it has computed so far ends here */
+  guint n_rounds;  /**< backward passes begun whose gradients travel */
+  guint n_steps;   /**< accumulation steps begun */
+  bool first_step; /**< of the iteration */
+  bool fetches;    /**< the step under way has any */
+  guint n_asked;   /**< fetches of the step, in order */
+  guint n_used;    /**< of them */
+  double ahead_B;  /**< of those asked for and not yet used */
+  bool waits;
+  EngineSignal *woken; /**< raised when something has arrived and the worker waits */
+} Worker;
+
+#define NO_TRACK G_MAXUINT
+
+struct Job {
+  const Setup *setup;
+  const Workload *workload; /**< of the first crew */
+  double alone_s;           /**< an iteration on one GPU that shares no optimizer step */
   Composition *composition;
   Exchange *exchange;
   const Compression *compression; /**< NULL: gradients travel as they are */
@@ -49,7 +86,12 @@ typedef struct {
   void *full_schedule_state;      /**< of the iterations that are not, if any; else NULL */
   Engine *engine;
   Timeline timeline;
-  Rng *jitter;
+
+  CrewState *crews;
+  guint n_crews;
+  Worker *workers; /**< one of each crew, or one of each node */
+  guint n_workers;
+  guint n_running; /**< workers that have iterations left */
 
   GArray *lanes;     /**< of Lane: of each resource one, or one per server */
   guint *first_lane; /**< of each resource */
@@ -57,29 +99,42 @@ typedef struct {
   EngineSignal *wake; /**< for the dispatcher */
   bool dispatcher_waits, closing;
 
-  guint n_exchanges; /**< backward passes whose gradients have travelled */
+  bool *has_gradients; /**< of each layer */
+  guint *n_askers;     /**< of each fetch: how often workers have asked for it */
+  guint *fetched;      /**< of each fetch: how often it has arrived */
 
-  /* Of the accumulation step under way. */
-  guint step;
-  bool fetches;         /**< it has any */
-  guint *fetch_pending; /**< of each fetch: 0 once it has arrived */
-  guint n_asked;        /**< of them, in order */
-  guint n_used;
-  double ahead_B; /**< of those asked for and not yet used */
-
-  /* Of the iteration whose gradients travel. */
+  /* Of the round: the backward pass whose gradients travel. One ends before the next
+   * begins, whatever worker begins it. */
+  guint n_rounds;          /**< begun */
+  guint rounds_done;       /**< all gradients synchronised */
   guint n_pending;         /**< gradients not yet synchronised */
+  guint *n_reporters;      /**< of each gradient: workers that have it ready */
   guint *parts_done;       /**< of each gradient: pieces that have arrived */
   guint *pending_of_layer; /**< gradients of each layer not yet synchronised */
-  double *ready_s;         /**< of each gradient */
-  double backward_end_s;
-  double *optimizer_of_layer_s;
-  bool worker_waits;
-  EngineSignal *synchronised; /**< raised when a gradient is and the worker waits */
+  guint *layer_rounds;     /**< of each layer: rounds in which it had all of them */
+  double *ready_s;         /**< of each gradient: the slowest worker's */
+  guint n_ended;           /**< workers whose backward has ended */
+  guint n_awaiting_end;    /**< servers that wait for all of them */
+  EngineSignal *backward_ended;
 
   double measured_from_s, measured_to_s; /**< end of warm-up, end of the last iteration */
   double last_from_s;                    /**< begin of the last iteration */
-} Job;
+};
+
+/* job.c: what a run begins with, and what is left to free. */
+
+/** Who computes. */
+typedef struct {
+  const Workload *workload;
+  guint64 seed; /**< of jitter */
+  bool fold;    /**< one worker of each crew; false: one of each node */
+} JobCrews;
+
+void job_lay_crews(Job *job, const Crews *crews, const JobCrews *what);
+/** Inside the first process. */
+void job_open(Job *job);
+/** After the run; also if it did not begin. */
+void job_clear(Job *job);
 
 /** Let the dispatcher ask the schedule, if it waits. */
 void job_wake_dispatcher(Job *job);
@@ -88,11 +143,15 @@ void job_wake_dispatcher(Job *job);
 
 /** The state that the schedule goes by in this iteration. */
 void *job_schedule_state(const Job *job);
+/** Are the gradients of this iteration compressed? */
+bool job_encodes_in(const Job *job, guint iteration);
 /** Where units begin: 1 if their tensors passed stage 0 before the schedule knew them. */
 guint job_first_stage(const Job *job);
 /** Stage 0 of strategies that encode tensors one by one: takes time on the GPU, in the way
  *  of what the worker does next. */
-void job_encode_gradient(Job *job, guint32 gradient);
+void job_encode_gradient(Worker *worker, guint32 gradient);
+/** Does that stage wait until backward has ended? */
+bool job_encodes_late(const Job *job);
 /** What a codec makes of the item, if there is one. */
 void job_encode_item(Job *job, Item *item);
 /** Stages of encoded units that begin only when backward has ended wait for it. */
@@ -112,16 +171,18 @@ void lane_leave(Lane *lane, const Resource *resource);
 /** The first process of the run: spawns the others and computes. @p data is the Job. */
 void job_run(void *data);
 
-/** Accumulation step @p step begins: nothing is fetched yet. */
-void job_begin_step(Job *job, guint step);
-/** Compute, @p factor slower than usual, and wait where a layer must.
+/** An accumulation step begins: nothing is fetched yet. */
+void worker_begin_step(Worker *worker, bool first);
+/** Compute, and wait where a layer must.
  *  @param crosses  layers wait for their gradients of the iteration before, and take their
  *                  optimizer steps in proportion to their parameters
  *  @param travels  gradients are exchanged as they get ready */
-void job_forward(Job *job, double factor, bool crosses);
-void job_backward(Job *job, double factor, bool travels);
-/** Wait until @p pending, a count of what is under way, is zero. */
-void job_await(Job *job, const guint *pending);
+void worker_forward(Worker *worker, bool crosses);
+void worker_backward(Worker *worker, bool travels);
+/** Wait until @p done, a count of what has happened, is @p n or more. */
+void worker_await(Worker *worker, const guint *done, guint n);
+/** Something has happened that workers may wait for. */
+void job_wake_workers(Job *job);
 
 /** Start one process per resource and server. */
 void job_open_pipeline(Job *job);

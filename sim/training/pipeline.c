@@ -12,8 +12,6 @@ typedef struct {
   guint track; /* of the picture; NO_TRACK: one of many that are alike */
 } Server;
 
-#define NO_TRACK G_MAXUINT
-
 static const Stage *stage_at(const Job *job, guint index)
 {
   const GArray *stages = job->composition->pipeline.stages;
@@ -69,8 +67,11 @@ static void synchronise(Job *job, guint32 gradient)
 
   if (job->timeline.measuring)
     g_array_append_val(job->timeline.latencies_s, latency_s);
-  job->pending_of_layer[workload_gradient(job->workload, gradient)->layer]--;
-  job->n_pending--;
+  const guint layer = workload_gradient(job->workload, gradient)->layer;
+  if (--job->pending_of_layer[layer] == 0)
+    job->layer_rounds[layer]++;
+  if (--job->n_pending == 0)
+    job->rounds_done++;
 }
 
 /* The exchange of the unit is over. */
@@ -91,7 +92,7 @@ static void finish(Job *job, Item *item)
   const bool fetched = item->route == ROUTE_FETCHES;
 
   if (fetched)
-    job->fetch_pending[item->fetch] = 0;
+    job->fetched[item->fetch]++;
   for (guint i = 0; i < item->unit.gradients->len; i++) {
     const guint32 gradient = g_array_index(item->unit.gradients, guint32, i);
     if (++job->parts_done[gradient] == item->unit.n_parts)
@@ -100,10 +101,8 @@ static void finish(Job *job, Item *item)
   return_credit(job, item, job->composition->pipeline.stages->len);
   tell_schedule(job, item);
   item_free(item);
-  if ((fetched || job->n_pending < n_before) && job->worker_waits) {
-    job->worker_waits = false;
-    engine_signal_raise(job->synchronised);
-  }
+  if (fetched || job->n_pending < n_before)
+    job_wake_workers(job);
 }
 
 /* Queue the unit for its next stage, or end its way. */

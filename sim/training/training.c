@@ -98,10 +98,25 @@ static void describe(const Job *job, const TrainingConfig *config, Result *resul
   note_assumed_shapes(job, result);
 }
 
+/* What the GPUs compute in an iteration, on average; jitter has no effect on it. */
+static double mean_compute_s(const Job *job)
+{
+  const double n_all = topology_n_gpus(exchange_topology(job->exchange));
+  const double first_s = job->crews[0].slowdown * workload_compute_s(job->workload);
+  double mean_s = first_s;
+
+  for (guint i = 1; i < job->n_crews; i++) {
+    const CrewState *crew = &job->crews[i];
+    const double own_s = crew->slowdown * workload_compute_s(crew->workload);
+    mean_s += crew->n_gpus / n_all * (own_s - first_s);
+  }
+  return mean_s;
+}
+
 static void measure_speed(const Job *job, Result *result)
 {
   const double measured_s = job->measured_to_s - job->measured_from_s;
-  const double compute_s = workload_compute_s(job->workload);
+  const double compute_s = mean_compute_s(job);
 
   result->iteration_time_s = measured_s / job->setup->run.iterations;
   result->compute_time_s = MIN(compute_s, result->iteration_time_s);
@@ -252,19 +267,6 @@ static void measure(const Job *job, const TrainingConfig *config, Result *result
   }
 }
 
-static void job_clear(Job *job)
-{
-  job_free_pipeline(job);
-  g_clear_pointer(&job->wake, engine_signal_free);
-  g_clear_pointer(&job->synchronised, engine_signal_free);
-  g_clear_pointer(&job->ready_s, g_free);
-  g_clear_pointer(&job->parts_done, g_free);
-  g_clear_pointer(&job->fetch_pending, g_free);
-  g_clear_pointer(&job->pending_of_layer, g_free);
-  g_clear_pointer(&job->optimizer_of_layer_s, g_free);
-  timeline_clear(&job->timeline);
-}
-
 static Compression *compression_of(const Setup *setup, const Workload *workload)
 {
   const CompressionConfig config = {
@@ -412,8 +414,8 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
   const Topology *topology = exchange_topology(exchange);
   g_autoptr(Engine) engine =
     engine_new(&engine_config, topology_links(topology), topology_n_links(topology));
-  g_autoptr(Rng) jitter =
-    rng_stream(rng_hash(setup->run.seed, config->replica, 0), "jitter");
+  const guint64 seed = rng_hash(setup->run.seed, config->replica, 0);
+  g_autoptr(Crews) crews = crews_new(&setup->cluster, seed);
   g_autoptr(Result) result = result_new();
   Job job = { .setup = setup,
               .workload = training.workload,
@@ -422,14 +424,16 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
               .alone_s = training.alone_s,
               .full_schedule_state = training.full.schedule_state,
               .exchange = exchange,
-              .engine = engine,
-              .jitter = jitter };
+              .engine = engine };
 
   const bool overlap = may_overlap(&training.composition);
   if (!config->messages)
     exchange_announce(exchange, engine, overlap, serial_moves(pipeline));
   else if (!exchange_announce_messages(exchange, engine, overlap, error))
     return NULL;
+  job_lay_crews(
+    &job, crews,
+    &(JobCrews){ .workload = training.workload, .seed = seed, .fold = config->fold });
   timeline_init(&job.timeline, config->traced, pipeline->stages->len, result);
   if (config->traced)
     add_tracks(pipeline, result);

@@ -1,69 +1,82 @@
-/* The worker that stands for all, and the dispatcher between it and the pipeline. */
+/* Workers, their iterations, and the dispatcher between them and the pipeline. */
 #include "sim/training/job.h"
 
 #include <math.h>
 
-/* The slowest of all workers this iteration, relative to the mean of one: lognormal, so
- * that it stays positive; synchronous training waits for it. */
-static double slowest_factor(Job *job)
+/* The slowest worker of a crew in the next iteration, relative to the mean of one:
+ * lognormal, so that it stays positive; synchronous training waits for it. */
+static double draw_factor(CrewState *crew)
 {
-  const double sigma = job->workload->jitter;
+  const double sigma = crew->workload->jitter;
+
   if (!(sigma > 0))
-    return 1;
-  const double z =
-    rng_max_normal(job->jitter, topology_n_gpus(exchange_topology(job->exchange)));
-  return exp(sigma * z - sigma * sigma / 2);
+    return crew->slowdown;
+  const double z = rng_max_normal(crew->jitter, crew->n_gpus);
+  return crew->slowdown * exp(sigma * z - sigma * sigma / 2);
 }
 
-static void trace_optimizer(const Job *job, double from_s)
+/* The workers of a crew are as slow as its slowest, whichever of them asks first. */
+static double factor_of(Worker *worker)
 {
-  if (job->timeline.traced && job->timeline.measuring && job->workload->optimizer_s > 0)
-    result_add_span(job->timeline.result, TRACK_COMPUTE, "optimizer", from_s,
-                    engine_now_s(job->engine));
+  CrewState *crew = worker->crew;
+
+  if (crew->n_drawn == worker->iteration) {
+    crew->factor = draw_factor(crew);
+    crew->n_drawn++;
+  }
+  return crew->factor;
 }
 
-/* The first iterations, which send full gradients: a codec's warm-up, as long as its share
- * of the measured iterations, rounded, and what runs before them. */
-static guint n_full_iterations(const Job *job)
+static void trace_optimizer(const Worker *worker, double from_s)
 {
-  const RunSpec *run = &job->setup->run;
-  const double share = compression_warmup_share(job->compression);
+  const Timeline *timeline = &worker->job->timeline;
 
-  return share > 0 ? run->warmup + (guint)round(share * run->iterations) : 0;
+  if (timeline->traced && timeline->measuring && worker->track != NO_TRACK &&
+      worker->crew->workload->optimizer_s > 0)
+    result_add_span(timeline->result, worker->track, "optimizer", from_s,
+                    engine_now_s(worker->job->engine));
+}
+
+static bool exchanges(const Job *job)
+{
+  return topology_n_gpus(exchange_topology(job->exchange)) > 1 &&
+         workload_n_gradients(job->workload) > 0;
 }
 
 /* The batches of one iteration. */
-static void take_steps(Job *job, double factor, bool exchanges)
+static void take_steps(Worker *worker)
 {
-  const Composition *composition = job->composition;
+  const Composition *composition = worker->job->composition;
+  const guint n_steps = worker->job->workload->accumulation_steps;
+  const bool exchange = exchanges(worker->job);
 
-  for (guint step = 0; step < job->workload->accumulation_steps; step++) {
-    const bool is_last = step + 1 == job->workload->accumulation_steps;
-    const bool travels = exchanges && (is_last || composition->every_backward);
-    job_begin_step(job, step);
-    job_forward(job, factor, exchanges && composition->crosses_iterations && step == 0);
-    job_backward(job, factor, travels);
+  for (guint step = 0; step < n_steps; step++) {
+    const bool is_last = step + 1 == n_steps;
+    const bool travels = exchange && (is_last || composition->every_backward);
+    worker_begin_step(worker, step == 0);
+    worker_forward(worker, exchange && composition->crosses_iterations && step == 0);
+    worker_backward(worker, travels);
     if (travels && !is_last)
-      job_await(job, &job->n_pending);
+      worker_await(worker, &worker->job->rounds_done, worker->n_rounds);
   }
 }
 
 /* One iteration; it ends when the next forward may begin. */
-static void iterate(Job *job, guint iteration, bool exchanges)
+static void iterate(Worker *worker)
 {
-  const double factor = slowest_factor(job);
+  Job *job = worker->job;
 
-  job->encodes =
-    exchanges && job->compression != NULL && iteration >= n_full_iterations(job);
-  take_steps(job, factor, exchanges);
-  if (exchanges && job->composition->crosses_iterations) {
-    job_await(job, &job->pending_of_layer[0]);
+  worker->factor = factor_of(worker);
+  take_steps(worker);
+  if (exchanges(job) && job->composition->crosses_iterations) {
+    if (job->has_gradients[0])
+      worker_await(worker, &job->layer_rounds[0], worker->n_rounds);
     return;
   }
-  job_await(job, &job->n_pending);
+  worker_await(worker, &job->rounds_done, worker->n_rounds);
   const double step_from_s = engine_now_s(job->engine);
-  engine_sleep(job->engine, factor * job->workload->optimizer_s);
-  trace_optimizer(job, step_from_s);
+  engine_sleep(job->engine, worker->factor * worker->crew->workload->optimizer_s);
+  trace_optimizer(worker, step_from_s);
 }
 
 static void dispatch(void *data)
@@ -95,57 +108,57 @@ static void dispatch(void *data)
   unit_clear(&unit);
 }
 
-/* The optimizer's time, by parameters. */
-static double *optimizer_of_layers(const Workload *workload)
-{
-  double *of_layer_s = g_new0(double, workload->layer_times->len + 1);
-
-  for (guint i = 0; i < workload_n_gradients(workload); i++) {
-    const Gradient *gradient = workload_gradient(workload, i);
-    of_layer_s[gradient->layer] +=
-      workload->optimizer_s * gradient->size_B / workload->gradient_B;
-  }
-  return of_layer_s;
-}
-
-static void run_iterations(Job *job, bool exchanges)
+/* An iteration of the worker that tells time begins, or the last has ended. */
+static void tell_time(Job *job, guint iteration)
 {
   const RunSpec *run = &job->setup->run;
+  const double now_s = engine_now_s(job->engine);
 
-  for (guint i = 0; i < run->warmup + run->iterations; i++) {
-    job->last_from_s = engine_now_s(job->engine);
-    if (i == run->warmup) {
-      job->measured_from_s = job->last_from_s;
-      timeline_begin(&job->timeline, job->last_from_s);
-    }
-    iterate(job, i, exchanges);
+  if (iteration == run->warmup + run->iterations) {
+    job->measured_to_s = now_s;
+    timeline_end(&job->timeline, now_s);
+    return;
   }
-  job->measured_to_s = engine_now_s(job->engine);
-  timeline_end(&job->timeline, job->measured_to_s);
-  job_await(job, &job->n_pending);
+  job->last_from_s = now_s;
+  if (iteration == run->warmup) {
+    job->measured_from_s = now_s;
+    timeline_begin(&job->timeline, now_s);
+  }
+}
+
+/* The last worker to end closes the pipeline. */
+static void run_iterations(void *data)
+{
+  Worker *worker = data;
+  Job *job = worker->job;
+  const guint n = job->setup->run.warmup + job->setup->run.iterations;
+
+  for (; worker->iteration < n; worker->iteration++) {
+    if (worker->leads)
+      tell_time(job, worker->iteration);
+    iterate(worker);
+  }
+  if (worker->leads)
+    tell_time(job, n);
+  worker_await(worker, &job->rounds_done, worker->n_rounds);
+  if (--job->n_running > 0)
+    return;
+  job->closing = true;
+  job_wake_dispatcher(job);
+  if (exchanges(job))
+    job_close_pipeline(job);
 }
 
 void job_run(void *data)
 {
   Job *job = data;
-  const guint n = workload_n_gradients(job->workload);
-  const bool exchanges = topology_n_gpus(exchange_topology(job->exchange)) > 1 && n > 0;
 
-  job->wake = engine_signal_new(job->engine);
-  job->synchronised = engine_signal_new(job->engine);
-  job->ready_s = g_new0(double, n + 1);
-  job->parts_done = g_new0(guint, n + 1);
-  job->fetches = exchanges && job->composition->fetches != NULL;
-  job->fetch_pending = g_new0(guint, job->fetches ? job->composition->fetches->len : 1);
-  job->pending_of_layer = g_new0(guint, job->workload->layer_times->len + 1);
-  job->optimizer_of_layer_s = optimizer_of_layers(job->workload);
-  if (exchanges) {
+  job_open(job);
+  if (exchanges(job)) {
     job_open_pipeline(job);
     engine_spawn(job->engine, "dispatcher", dispatch, job);
   }
-  run_iterations(job, exchanges);
-  job->closing = true;
-  job_wake_dispatcher(job);
-  if (exchanges)
-    job_close_pipeline(job);
+  for (guint i = 1; i < job->n_workers; i++)
+    engine_spawn(job->engine, "worker", run_iterations, &job->workers[i]);
+  run_iterations(&job->workers[0]);
 }

@@ -1,0 +1,95 @@
+/* What a run begins with, and what is left to free at its end. */
+#include "sim/training/job.h"
+
+/* The optimizer's time, by parameters. */
+static double *optimizer_of_layers(const Workload *workload)
+{
+  double *of_layer_s = g_new0(double, workload->layer_times->len + 1);
+
+  for (guint i = 0; i < workload_n_gradients(workload); i++) {
+    const Gradient *gradient = workload_gradient(workload, i);
+    of_layer_s[gradient->layer] +=
+      workload->optimizer_s * gradient->size_B / workload->gradient_B;
+  }
+  return of_layer_s;
+}
+
+void job_lay_crews(Job *job, const Crews *crews, const JobCrews *what)
+{
+  const guint gpus_per_node = topology_gpus_per_node(exchange_topology(job->exchange));
+
+  job->n_crews = crews->crews->len;
+  job->crews = g_new0(CrewState, job->n_crews);
+  for (guint i = 0; i < job->n_crews; i++) {
+    g_autofree char *stream = i == 0 ? g_strdup("jitter") : g_strdup_printf("jitter %u", i);
+    job->crews[i] = (CrewState){
+      .workload = what->workload,
+      .slowdown = crews_at(crews, i)->slowdown,
+      .n_gpus = crews_at(crews, i)->n_nodes * gpus_per_node,
+      .optimizer_of_layer_s = optimizer_of_layers(what->workload),
+      .jitter = rng_stream(what->seed, stream),
+    };
+  }
+  job->n_workers = what->fold ? job->n_crews : crews->n_nodes;
+  job->workers = g_new0(Worker, job->n_workers);
+  for (guint i = 0; i < job->n_workers; i++) {
+    const guint crew = what->fold ? i : crews->crew_of_node[i];
+    job->workers[i] = (Worker){
+      .job = job,
+      .crew = &job->crews[crew],
+      .track = i == 0 ? TRACK_COMPUTE : NO_TRACK,
+      .leads = i == 0,
+    };
+  }
+}
+
+void job_open(Job *job)
+{
+  const guint n = workload_n_gradients(job->workload);
+  const guint n_layers = job->workload->layer_times->len;
+  const guint n_fetches =
+    job->composition->fetches == NULL ? 0 : job->composition->fetches->len;
+
+  job->wake = engine_signal_new(job->engine);
+  job->backward_ended = engine_signal_new(job->engine);
+  job->ready_s = g_new0(double, n + 1);
+  job->parts_done = g_new0(guint, n + 1);
+  job->n_reporters = g_new0(guint, n + 1);
+  job->n_askers = g_new0(guint, n_fetches + 1);
+  job->fetched = g_new0(guint, n_fetches + 1);
+  job->pending_of_layer = g_new0(guint, n_layers + 1);
+  job->layer_rounds = g_new0(guint, n_layers + 1);
+  job->has_gradients = g_new0(bool, n_layers + 1);
+  for (guint i = 0; i < n; i++)
+    job->has_gradients[workload_gradient(job->workload, i)->layer] = true;
+  job->n_running = job->n_workers;
+  for (guint i = 0; i < job->n_workers; i++) {
+    job->workers[i].woken = engine_signal_new(job->engine);
+    job->workers[i].fetches =
+      n_fetches > 0 && topology_n_gpus(exchange_topology(job->exchange)) > 1 && n > 0;
+  }
+}
+
+void job_clear(Job *job)
+{
+  job_free_pipeline(job);
+  g_clear_pointer(&job->wake, engine_signal_free);
+  g_clear_pointer(&job->backward_ended, engine_signal_free);
+  for (guint i = 0; i < job->n_workers; i++)
+    g_clear_pointer(&job->workers[i].woken, engine_signal_free);
+  for (guint i = 0; i < job->n_crews; i++) {
+    g_free(job->crews[i].optimizer_of_layer_s);
+    rng_free(job->crews[i].jitter);
+  }
+  g_clear_pointer(&job->workers, g_free);
+  g_clear_pointer(&job->crews, g_free);
+  g_clear_pointer(&job->ready_s, g_free);
+  g_clear_pointer(&job->parts_done, g_free);
+  g_clear_pointer(&job->n_reporters, g_free);
+  g_clear_pointer(&job->n_askers, g_free);
+  g_clear_pointer(&job->fetched, g_free);
+  g_clear_pointer(&job->pending_of_layer, g_free);
+  g_clear_pointer(&job->layer_rounds, g_free);
+  g_clear_pointer(&job->has_gradients, g_free);
+  timeline_clear(&job->timeline);
+}
