@@ -69,9 +69,26 @@ typedef struct {
   double slowdown;
 } RandomStragglers;
 
+/** How far a NIC stands from a GPU: NCCL's path types, src/graph/topo.h. */
+typedef enum {
+  PATH_ANY, /**< no limit */
+  PATH_LOC,
+  PATH_PIX, /**< one PCIe switch between them */
+  PATH_PXB, /**< several */
+  PATH_PHB, /**< the PCIe host bridge of a CPU */
+  PATH_SYS, /**< the link between CPUs */
+} PathType;
+
+/** What software makes of the ways inside a node. All 0: whatever the hardware can do. */
+typedef struct {
+  bool no_p2p;     /**< GPUs copy through host memory, NVLink or not */
+  guint gdr_level; /**< PathType: NICs further away do not read and write GPU memory */
+} PathRules;
+
 typedef struct {
   guint n_nodes;
   NodeSpec node;
+  PathRules rules; /**< the library's, see LibraryOps.rule_paths() */
   const NetworkOps *network;
   void *network_params; /**< owned */
   const TransportOps *transport;

@@ -41,11 +41,18 @@ void node_graph_set_host_way(NodeGraph *graph, HostWay way, guint index,
 /** The GPU that stands nearest to a NIC. */
 void node_graph_set_nic_gpu(NodeGraph *graph, guint nic, guint gpu);
 
-/** Let NICs reach host memory only, of which one socket lets @p host_memory_Bps pass
- * between GPUs and NICs. Before anything is drawn. */
-void node_graph_stage(NodeGraph *graph, double host_memory_Bps);
-/** That rate; 0 if NICs read and write GPU memory [B/s]. */
+/** Let NICs that are further than @p gdr_level (PathType) from a GPU reach host memory
+ * only, of which one socket lets @p host_memory_Bps pass between GPUs and NICs; and GPUs
+ * without @p p2p too. Before anything is drawn. */
+void node_graph_rule(NodeGraph *graph, guint gdr_level, bool p2p, double host_memory_Bps);
+/** The farthest from which NICs read and write GPU memory; PATH_ANY: no limit. */
+guint node_graph_gdr_level(const NodeGraph *graph);
 double node_graph_host_memory_Bps(const NodeGraph *graph);
+/** May GPUs copy to one another without host memory? */
+bool node_graph_has_p2p(const NodeGraph *graph);
+
+/** How far NIC @p nic is from @p gpu, or from the GPU that relays for it. Once for each. */
+void node_graph_set_path_type(NodeGraph *graph, guint gpu, guint nic, PathType type);
 
 /** Add an order in which a ring may visit the GPUs (n_gpus local numbers, copied). */
 void node_graph_add_ring_order(NodeGraph *graph, const guint *order);

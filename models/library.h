@@ -19,14 +19,15 @@ typedef struct {
 typedef struct {
   CollKind kind;
   guint n_nodes;
-  guint ranks_per_node;     /**< of the node with the most */
-  bool nvlink;              /**< GPUs of a node speak NVLink, not PCIe */
-  bool nvswitch;            /**< through switches, which can add and multicast if new */
-  bool gpu_direct;          /**< NICs read and write GPU memory */
+  guint ranks_per_node; /**< of the node with the most */
+  bool nvlink;          /**< GPUs of a node speak NVLink, not PCIe */
+  bool nvswitch;        /**< through switches, which can add and multicast if new */
+  bool gpu_direct;      /**< NICs read and write GPU memory */
+  PathType nic_path;    /**< how far the first NIC is from the GPU nearest to it */
   GpuArchitecture architecture;
-  guint n_nics;     /**< of a node */
-  double local_Bps; /**< what the best connected GPU sends to others of its node */
-  double node_Bps;  /**< what all NICs of a node carry in one direction */
+  guint n_nics;             /**< of a node */
+  double local_Bps;         /**< what the best connected GPU sends to others of its node */
+  double node_Bps;          /**< what all NICs of a node carry in one direction */
   double message_latency_s; /**< the transport's, per inter-node message [s] */
   /** The phases of one collective, as built for this cluster (GArray of CollPhase). */
   const GArray *(*phases_of)(const CollOps *collective, void *data);
@@ -43,6 +44,9 @@ typedef struct {
 
   /** Does @p params make sense? For what ParamSpec cannot say (rules). May be NULL. */
   bool (*check)(const void *params, GError **error);
+
+  /** What it makes of the ways inside a node. May be NULL. */
+  void (*rule_paths)(const void *params, PathRules *rules);
 
   /** Which collectives choose() may name, appended to @p collectives
    *  (GPtrArray of const CollOps). Required. */

@@ -79,6 +79,15 @@ bool setup_uses(const Setup *setup, const char *constant, bool network)
          ops->uses(setup->cluster.transport_params, constant + strlen(transport));
 }
 
+ClusterSpec setup_cluster(const Setup *setup)
+{
+  ClusterSpec cluster = setup->cluster;
+
+  if (setup->library != NULL && setup->library->rule_paths != NULL)
+    setup->library->rule_paths(setup->library_params, &cluster.rules);
+  return cluster;
+}
+
 Setup *setup_new(void)
 {
   Setup *setup = g_new0(Setup, 1);

@@ -53,6 +53,10 @@ typedef struct {
  *  it is? @param network  is there anything between nodes at all? */
 bool setup_uses(const Setup *setup, const char *constant, bool network);
 
+/** The cluster with the library's rules of its ways. Shallow: borrows what @p setup owns.
+ */
+ClusterSpec setup_cluster(const Setup *setup);
+
 /** Codec "none". */
 Setup *setup_new(void);
 void setup_free(Setup *setup);

@@ -66,8 +66,9 @@ static bool draw_nodes(Topology *topology, const ClusterSpec *cluster, GError **
   const NodeSpec *node = &cluster->node;
 
   topology->node = node_graph_new(node->n_gpus, node->n_nics);
-  if (!topology->transport.gpu_direct)
-    node_graph_stage(topology->node, topology->transport.host_memory_Bps);
+  node_graph_rule(topology->node,
+                  topology->transport.gpu_direct ? cluster->rules.gdr_level : PATH_LOC,
+                  !cluster->rules.no_p2p, topology->transport.host_memory_Bps);
   if (!node->fabric->build(node->fabric_params, node, topology->node, error))
     return false;
   g_return_val_if_fail(node_graph_is_complete(topology->node), false);
@@ -307,6 +308,21 @@ const guint *topology_ring_order(const Topology *topology, guint index)
 guint topology_nic_gpu(const Topology *topology, guint nic)
 {
   return node_graph_nic_gpu(topology->node, nic);
+}
+
+PathType topology_path_type(const Topology *topology, guint nic)
+{
+  return node_graph_path_type(topology->node, node_graph_nic_gpu(topology->node, nic), nic);
+}
+
+bool topology_gpu_direct(const Topology *topology)
+{
+  const guint level = node_graph_gdr_level(topology->node);
+
+  for (guint nic = 0; level != PATH_ANY && nic < topology_nics_per_node(topology); nic++)
+    if (topology_path_type(topology, nic) > level)
+      return false;
+  return topology->transport.gpu_direct;
 }
 
 const TransportEffect *topology_transport(const Topology *topology)

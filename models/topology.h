@@ -110,6 +110,12 @@ const guint *topology_ring_order(const Topology *topology, guint index);
 /** Local number of the GPU nearest to NIC @p nic of a node. */
 guint topology_nic_gpu(const Topology *topology, guint nic);
 
+/** How far NIC @p nic is from that GPU. */
+PathType topology_path_type(const Topology *topology, guint nic);
+
+/** Does every NIC read and write the memory of the GPU nearest to it? */
+bool topology_gpu_direct(const Topology *topology);
+
 /** What the transport makes of the NICs; on one node nothing. Borrowed. */
 const TransportEffect *topology_transport(const Topology *topology);
 

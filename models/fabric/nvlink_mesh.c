@@ -179,6 +179,22 @@ static void set_gpu_routes(const Mesh *mesh, const PcieTree *tree)
   }
 }
 
+/* Draw the node: NVLinks, or where GPUs may not use them host memory, and PCIe. */
+static void draw_node(Mesh *mesh)
+{
+  const bool through_host = !node_graph_has_p2p(mesh->graph) && mesh->n > 1;
+
+  if (!through_host)
+    draw_links(mesh);
+  g_autoptr(PcieTree) tree = pcie_tree_new(&mesh->params->pcie, mesh->graph, through_host);
+  if (through_host)
+    pcie_tree_set_gpu_routes(tree, mesh->graph);
+  else
+    set_gpu_routes(mesh, tree);
+  pcie_tree_set_nic_routes(tree, mesh->graph);
+  pcie_tree_set_host_ways(tree, mesh->graph);
+}
+
 static void add_both_ways(const Mesh *mesh, const guint *order)
 {
   g_autofree guint *reverse = g_new(guint, mesh->n);
@@ -254,6 +270,8 @@ static bool mesh_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
   g_autofree guint *counts = g_new0(guint, (gsize)n * n);
   g_autofree guint32 *number = g_new0(guint32, (gsize)n * n);
   Mesh mesh = { params, graph, n, counts, number };
+  if (!pcie_params_check(&params->pcie, error))
+    return false;
   const guint n_links = params->links == NULL ? 0 : params->links->len;
   const guint n_rings = params->rings == NULL ? 0 : params->rings->len;
 
@@ -266,11 +284,7 @@ static bool mesh_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
   if (n_rings == 0)
     find_ring(&mesh);
 
-  draw_links(&mesh);
-  g_autoptr(PcieTree) tree = pcie_tree_new(&params->pcie, graph, false);
-  set_gpu_routes(&mesh, tree);
-  pcie_tree_set_nic_routes(tree, graph);
-  pcie_tree_set_host_ways(tree, graph);
+  draw_node(&mesh);
   return true;
 }
 

@@ -28,27 +28,40 @@ static const ParamSpec nvswitch_params[] = {
 };
 // clang-format on
 
-static bool nvswitch_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
-                           NodeGraph *graph, GError **error G_GNUC_UNUSED)
+static void draw_ports(const NvswitchParams *params, NodeGraph *graph)
 {
-  const NvswitchParams *params = data;
   const guint n = node_graph_n_gpus(graph);
   g_autofree guint32 *up = g_new(guint32, n);
   g_autofree guint32 *down = g_new(guint32, n);
-  g_autofree guint *order = g_new(guint, n);
 
   for (guint gpu = 0; gpu < n; gpu++) {
     up[gpu] = node_graph_add_link(graph, TIER_NVLINK, params->port_rate_Bps,
                                   params->port_latency_s);
     down[gpu] = node_graph_add_link(graph, TIER_NVLINK, params->port_rate_Bps, 0);
-    order[gpu] = gpu;
   }
   for (guint src = 0; src < n; src++)
     for (guint dst = 0; dst < n; dst++)
       if (src != dst)
         node_graph_set_gpu_route(graph, src, dst, (guint32[]){ up[src], down[dst] }, 2);
+}
 
-  g_autoptr(PcieTree) tree = pcie_tree_new(&params->pcie, graph, false);
+static bool nvswitch_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
+                           NodeGraph *graph, GError **error)
+{
+  const NvswitchParams *params = data;
+  const guint n = node_graph_n_gpus(graph);
+  const bool through_host = !node_graph_has_p2p(graph) && n > 1;
+  g_autofree guint *order = g_new(guint, n);
+
+  if (!pcie_params_check(&params->pcie, error))
+    return false;
+  if (!through_host)
+    draw_ports(params, graph);
+  g_autoptr(PcieTree) tree = pcie_tree_new(&params->pcie, graph, through_host);
+  if (through_host)
+    pcie_tree_set_gpu_routes(tree, graph);
+  for (guint gpu = 0; gpu < n; gpu++)
+    order[gpu] = gpu;
   pcie_tree_set_nic_routes(tree, graph);
   pcie_tree_set_host_ways(tree, graph);
   node_graph_add_ring_order(graph, order);

@@ -3,6 +3,8 @@
 #include "models/topology.h"
 #include "models/topology/node_graph.h"
 
+const char *const pcie_nic_path_names[] = { "pix", "phb", "sys", NULL };
+
 /* A port: one link each way. */
 typedef struct {
   guint32 up, down;
@@ -14,6 +16,7 @@ struct PcieTree {
   Port *gpus, *switches, *nics;
   guint32 *sockets; /* [from * params.sockets + to] */
   guint32 *memory;  /* of each socket, between GPUs and NICs; NULL if they do without */
+  guint32 *shared;  /* of each socket, between GPUs; NULL if they have peer access */
 };
 
 static guint switch_of_gpu(const PcieTree *tree, guint gpu)
@@ -31,9 +34,40 @@ static guint socket_of_switch(const PcieTree *tree, guint index)
   return (guint)((guint64)index * tree->params.sockets / tree->n_switches);
 }
 
-guint pcie_tree_socket_of_gpu(const PcieTree *tree, guint gpu)
+static guint socket_of_gpu(const PcieTree *tree, guint gpu)
 {
   return socket_of_switch(tree, switch_of_gpu(tree, gpu));
+}
+
+static guint socket_of_nic(const PcieTree *tree, guint nic)
+{
+  const guint near = socket_of_switch(tree, switch_of_nic(tree, nic));
+  const bool is_far = tree->params.nic_path == NIC_ON_NEXT_SOCKET;
+  return (near + (is_far ? 1 : 0)) % tree->params.sockets;
+}
+
+static guint n_used_sockets(const PcieTree *tree)
+{
+  return socket_of_switch(tree, tree->n_switches - 1) + 1;
+}
+
+bool pcie_params_check(const PcieParams *params, GError **error)
+{
+  if (params->nic_path != NIC_ON_NEXT_SOCKET || params->sockets > 1)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+              "nic_path \"sys\" puts NICs on the next socket: give two sockets or more");
+  return false;
+}
+
+static PathType path_type(const PcieTree *tree, guint gpu, guint nic)
+{
+  if (socket_of_gpu(tree, gpu) != socket_of_nic(tree, nic))
+    return PATH_SYS;
+  return tree->params.nic_path == NIC_ON_SWITCH &&
+             switch_of_gpu(tree, gpu) == switch_of_nic(tree, nic)
+           ? PATH_PIX
+           : PATH_PHB;
 }
 
 static Port *draw_ports(NodeGraph *graph, guint n, double rate_Bps)
@@ -52,8 +86,9 @@ static void draw_sockets(PcieTree *tree, NodeGraph *graph)
   const guint n = tree->params.sockets;
 
   tree->sockets = g_new0(guint32, (gsize)n * n);
-  /* Only sockets that carry a switch: an idle link would count as unused capacity. */
-  if (socket_of_switch(tree, tree->n_switches - 1) == 0)
+  /* Only sockets that carry something: an idle link would count as unused capacity. */
+  if (n_used_sockets(tree) == 1 &&
+      (tree->params.nic_path != NIC_ON_NEXT_SOCKET || tree->n_nics == 0))
     return;
   for (guint i = 0; i < n * n; i++)
     if (i / n != i % n)
@@ -61,14 +96,13 @@ static void draw_sockets(PcieTree *tree, NodeGraph *graph)
         node_graph_add_link(graph, TIER_HOST, tree->params.socket_rate_Bps, 0);
 }
 
-static void draw_memory(PcieTree *tree, NodeGraph *graph)
+static guint32 *draw_memory(const PcieTree *tree, NodeGraph *graph, double rate_Bps)
 {
-  const guint n_used = socket_of_switch(tree, tree->n_switches - 1) + 1;
+  guint32 *memory = g_new0(guint32, n_used_sockets(tree));
 
-  tree->memory = g_new0(guint32, n_used);
-  for (guint socket = 0; socket < n_used; socket++)
-    tree->memory[socket] =
-      node_graph_add_link(graph, TIER_HOST, node_graph_host_memory_Bps(graph), 0);
+  for (guint socket = 0; socket < n_used_sockets(tree); socket++)
+    memory[socket] = node_graph_add_link(graph, TIER_HOST, rate_Bps, 0);
+  return memory;
 }
 
 /* NICs of one switch stand at its GPUs in turn. */
@@ -86,23 +120,44 @@ static void place_nics(const PcieTree *tree, NodeGraph *graph)
   }
 }
 
+/* Of a GPU that uses its own port. */
+static bool is_staged(const PcieTree *tree, const NodeGraph *graph, guint gpu, guint nic)
+{
+  const guint level = node_graph_gdr_level(graph);
+  return node_graph_host_memory_Bps(graph) > 0 && level != PATH_ANY &&
+         path_type(tree, gpu, nic) > level;
+}
+
+static bool stages_some(const PcieTree *tree, const NodeGraph *graph)
+{
+  for (guint i = 0; i < tree->n_gpus * tree->n_nics; i++)
+    if (is_staged(tree, graph, i / tree->n_nics, i % tree->n_nics))
+      return true;
+  return false;
+}
+
 PcieTree *pcie_tree_new(const PcieParams *params, NodeGraph *graph, bool through_host)
 {
   PcieTree *tree = g_new0(PcieTree, 1);
   const double rate_Bps = params->pcie_rate_Bps;
-  const bool staged = node_graph_host_memory_Bps(graph) > 0 && node_graph_n_nics(graph) > 0;
 
   tree->params = *params;
   tree->n_gpus = node_graph_n_gpus(graph);
   tree->n_nics = node_graph_n_nics(graph);
   tree->n_switches = (tree->n_gpus - 1) / params->gpus_per_switch + 1;
+  const bool staged = stages_some(tree, graph);
+  const bool off_switch = params->nic_path != NIC_ON_SWITCH && tree->n_nics > 0;
+
   tree->gpus = draw_ports(graph, tree->n_gpus, rate_Bps);
   tree->nics = draw_ports(graph, tree->n_nics, rate_Bps);
-  if (tree->n_switches > 1 || through_host || (staged && params->gpus_per_switch > 1))
+  if (tree->n_switches > 1 || through_host ||
+      ((staged || off_switch) && params->gpus_per_switch > 1))
     tree->switches = draw_ports(graph, tree->n_switches, rate_Bps);
   draw_sockets(tree, graph);
   if (staged)
-    draw_memory(tree, graph);
+    tree->memory = draw_memory(tree, graph, node_graph_host_memory_Bps(graph));
+  if (through_host)
+    tree->shared = draw_memory(tree, graph, params->host_rate_Bps);
   place_nics(tree, graph);
   return tree;
 }
@@ -116,6 +171,7 @@ void pcie_tree_free(PcieTree *tree)
   g_free(tree->nics);
   g_free(tree->sockets);
   g_free(tree->memory);
+  g_free(tree->shared);
   g_free(tree);
 }
 
@@ -134,24 +190,38 @@ static void cross_switches(const PcieTree *tree, guint from, guint to, GArray *p
   g_array_append_val(path, tree->switches[to].down);
 }
 
+static void cross_memory(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray *path)
+{
+  const guint from = socket_of_gpu(tree, src_gpu);
+
+  g_array_append_val(path, tree->switches[switch_of_gpu(tree, src_gpu)].up);
+  g_array_append_val(path, tree->shared[from]);
+  cross_sockets(tree, from, socket_of_gpu(tree, dst_gpu), path);
+  g_array_append_val(path, tree->switches[switch_of_gpu(tree, dst_gpu)].down);
+}
+
 void pcie_tree_route(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray *path)
 {
   g_array_append_val(path, tree->gpus[src_gpu].up);
-  cross_switches(tree, switch_of_gpu(tree, src_gpu), switch_of_gpu(tree, dst_gpu), path);
+  if (tree->shared != NULL)
+    cross_memory(tree, src_gpu, dst_gpu, path);
+  else
+    cross_switches(tree, switch_of_gpu(tree, src_gpu), switch_of_gpu(tree, dst_gpu), path);
   g_array_append_val(path, tree->gpus[dst_gpu].down);
 }
 
-void pcie_tree_route_through_host(const PcieTree *tree, guint src_gpu, guint dst_gpu,
-                                  const guint32 *host_links, GArray *path)
+void pcie_tree_set_gpu_routes(const PcieTree *tree, NodeGraph *graph)
 {
-  const guint from = pcie_tree_socket_of_gpu(tree, src_gpu);
+  g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(guint32));
 
-  g_array_append_val(path, tree->gpus[src_gpu].up);
-  g_array_append_val(path, tree->switches[switch_of_gpu(tree, src_gpu)].up);
-  g_array_append_val(path, host_links[from]);
-  cross_sockets(tree, from, pcie_tree_socket_of_gpu(tree, dst_gpu), path);
-  g_array_append_val(path, tree->switches[switch_of_gpu(tree, dst_gpu)].down);
-  g_array_append_val(path, tree->gpus[dst_gpu].down);
+  for (guint i = 0; i < tree->n_gpus * tree->n_gpus; i++) {
+    const guint src = i / tree->n_gpus, dst = i % tree->n_gpus;
+    if (src == dst)
+      continue;
+    g_array_set_size(path, 0);
+    pcie_tree_route(tree, src, dst, path);
+    node_graph_set_gpu_route(graph, src, dst, &g_array_index(path, guint32, 0), path->len);
+  }
 }
 
 /* Is there a switch that GPUs and NICs share on their way to the host? A root port with one
@@ -161,17 +231,25 @@ static bool shares_switch(const PcieTree *tree)
   return tree->switches != NULL && tree->params.gpus_per_switch > 1;
 }
 
+static bool nic_shares_switch(const PcieTree *tree)
+{
+  return shares_switch(tree) && tree->params.nic_path == NIC_ON_SWITCH;
+}
+
 static void set_host_way(const PcieTree *tree, NodeGraph *graph, HostWay way, guint index,
                          const Port *port, guint switch_index)
 {
   const bool into_host = way == HOST_FROM_GPU || way == HOST_FROM_NIC;
+  const bool is_shared = way == HOST_FROM_GPU || way == HOST_TO_GPU
+                           ? shares_switch(tree)
+                           : nic_shares_switch(tree);
   guint32 links[2];
   guint n = 0;
 
-  if (!into_host && shares_switch(tree))
+  if (!into_host && is_shared)
     links[n++] = tree->switches[switch_index].down;
   links[n++] = into_host ? port->up : port->down;
-  if (into_host && shares_switch(tree))
+  if (into_host && is_shared)
     links[n++] = tree->switches[switch_index].up;
   node_graph_set_host_way(graph, way, index, links, n);
 }
@@ -220,30 +298,44 @@ static void append_route(GArray *path, NodeRoute route)
 /* Up into the memory of the GPU's socket and down again, past the ports they share. */
 static void append_staged_out(const PcieTree *tree, guint gpu, guint nic, GArray *path)
 {
-  const guint near = switch_of_gpu(tree, gpu), far = switch_of_nic(tree, nic);
+  const guint socket = socket_of_gpu(tree, gpu);
 
   g_array_append_val(path, tree->gpus[gpu].up);
   if (shares_switch(tree))
-    g_array_append_val(path, tree->switches[near].up);
-  g_array_append_val(path, tree->memory[socket_of_switch(tree, near)]);
-  cross_sockets(tree, socket_of_switch(tree, near), socket_of_switch(tree, far), path);
-  if (shares_switch(tree))
-    g_array_append_val(path, tree->switches[far].down);
+    g_array_append_val(path, tree->switches[switch_of_gpu(tree, gpu)].up);
+  g_array_append_val(path, tree->memory[socket]);
+  cross_sockets(tree, socket, socket_of_nic(tree, nic), path);
+  if (nic_shares_switch(tree))
+    g_array_append_val(path, tree->switches[switch_of_nic(tree, nic)].down);
   g_array_append_val(path, tree->nics[nic].down);
 }
 
 static void append_staged_in(const PcieTree *tree, guint nic, guint gpu, GArray *path)
 {
-  const guint near = switch_of_gpu(tree, gpu), far = switch_of_nic(tree, nic);
+  const guint socket = socket_of_gpu(tree, gpu);
 
   g_array_append_val(path, tree->nics[nic].up);
+  if (nic_shares_switch(tree))
+    g_array_append_val(path, tree->switches[switch_of_nic(tree, nic)].up);
+  cross_sockets(tree, socket_of_nic(tree, nic), socket, path);
+  g_array_append_val(path, tree->memory[socket]);
   if (shares_switch(tree))
-    g_array_append_val(path, tree->switches[far].up);
-  cross_sockets(tree, socket_of_switch(tree, far), socket_of_switch(tree, near), path);
-  g_array_append_val(path, tree->memory[socket_of_switch(tree, near)]);
-  if (shares_switch(tree))
-    g_array_append_val(path, tree->switches[near].down);
+    g_array_append_val(path, tree->switches[switch_of_gpu(tree, gpu)].down);
   g_array_append_val(path, tree->gpus[gpu].down);
+}
+
+/* From the port of a GPU to a root port of the NIC's socket, or back. */
+static void cross_to_root(const PcieTree *tree, guint gpu, guint nic, bool out,
+                          GArray *path)
+{
+  const Port *port = shares_switch(tree) ? &tree->switches[switch_of_gpu(tree, gpu)] : NULL;
+  const guint near = socket_of_gpu(tree, gpu), far = socket_of_nic(tree, nic);
+
+  if (out && port != NULL)
+    g_array_append_val(path, port->up);
+  cross_sockets(tree, out ? near : far, out ? far : near, path);
+  if (!out && port != NULL)
+    g_array_append_val(path, port->down);
 }
 
 static void append_out(const PcieTree *tree, const NodeGraph *graph, guint gpu, guint nic,
@@ -253,7 +345,10 @@ static void append_out(const PcieTree *tree, const NodeGraph *graph, guint gpu, 
 
   append_route(path, node_graph_gpu_route(graph, gpu, relay));
   g_array_append_val(path, tree->gpus[relay].up);
-  cross_switches(tree, switch_of_gpu(tree, relay), switch_of_nic(tree, nic), path);
+  if (tree->params.nic_path == NIC_ON_SWITCH)
+    cross_switches(tree, switch_of_gpu(tree, relay), switch_of_nic(tree, nic), path);
+  else
+    cross_to_root(tree, relay, nic, true, path);
   g_array_append_val(path, tree->nics[nic].down);
 }
 
@@ -263,7 +358,10 @@ static void append_in(const PcieTree *tree, const NodeGraph *graph, guint nic, g
   const guint relay = relay_of(tree, graph, gpu, nic);
 
   g_array_append_val(path, tree->nics[nic].up);
-  cross_switches(tree, switch_of_nic(tree, nic), switch_of_gpu(tree, relay), path);
+  if (tree->params.nic_path == NIC_ON_SWITCH)
+    cross_switches(tree, switch_of_nic(tree, nic), switch_of_gpu(tree, relay), path);
+  else
+    cross_to_root(tree, relay, nic, false, path);
   g_array_append_val(path, tree->gpus[relay].down);
   append_route(path, node_graph_gpu_route(graph, relay, gpu));
 }
@@ -274,15 +372,19 @@ void pcie_tree_set_nic_routes(const PcieTree *tree, NodeGraph *graph)
 
   for (guint gpu = 0; gpu < tree->n_gpus; gpu++) {
     for (guint nic = 0; nic < tree->n_nics; nic++) {
+      const guint relay = relay_of(tree, graph, gpu, nic);
+      const bool staged = is_staged(tree, graph, relay, nic);
+
+      node_graph_set_path_type(graph, gpu, nic, path_type(tree, relay, nic));
       g_array_set_size(path, 0);
-      if (tree->memory != NULL)
+      if (staged)
         append_staged_out(tree, gpu, nic, path);
       else
         append_out(tree, graph, gpu, nic, path);
       node_graph_set_nic_out(graph, gpu, nic, &g_array_index(path, guint32, 0), path->len);
 
       g_array_set_size(path, 0);
-      if (tree->memory != NULL)
+      if (staged)
         append_staged_in(tree, nic, gpu, path);
       else
         append_in(tree, graph, nic, gpu, path);

@@ -9,8 +9,8 @@
  *     GGN  GGN          GGN  GGN
  *
  * GPUs hang on the switches in order, switches on the sockets in order, and NICs are
- * spread evenly over the switches. Latencies are 0: the hop latencies of the
- * communication libraries, measured between kernels, contain them.
+ * spread evenly over the switches, or hang on a socket's root ports. Latencies are 0: the
+ * hop latencies of the communication libraries, measured between kernels, contain them.
  */
 #pragma once
 
@@ -22,7 +22,15 @@ typedef struct {
   guint gpus_per_switch;
   guint sockets;
   double socket_rate_Bps;
+  double host_rate_Bps;
+  guint nic_path; /* NicPath */
 } PcieParams;
+
+/** Where a NIC hangs, seen from the GPUs of its part of the tree. */
+typedef enum { NIC_ON_SWITCH, NIC_ON_SOCKET, NIC_ON_NEXT_SOCKET } NicPath;
+
+/** "pix", "phb", "sys", as NCCL calls the path. */
+extern const char *const pcie_nic_path_names[];
 
 /** The rows of PcieParams for a params struct @p params_type with such a member @p pcie. */
 // clang-format off
@@ -41,28 +49,38 @@ typedef struct {
   { .key = "socket_rate", .type = PARAM_RATE,                                                \
     .offset = offsetof(params_type, pcie.socket_rate_Bps), .fallback = "10 GB/s", .min = 1e6, \
     .max = 1e15, .help = "what crosses from one CPU socket to another, in each direction",   \
-    .origin = "nccl 2.30.7 graph/topo.h, two Skylake sockets" }
+    .origin = "nccl 2.30.7 graph/topo.h, two Skylake sockets" },                             \
+  { .key = "host_rate", .type = PARAM_RATE,                                                  \
+    .offset = offsetof(params_type, pcie.host_rate_Bps), .fallback = "7.8 GB/s", .min = 1e6, \
+    .max = 1e15,                                                                             \
+    .help = "what GPUs copy through one socket's memory together; without peer access",      \
+    .origin = "2 x 3.9 GB/s: all-reduce bus bandwidth of 2 A40 without peer access" },       \
+  { .key = "nic_path", .type = PARAM_NAME, .offset = offsetof(params_type, pcie.nic_path),   \
+    .names = pcie_nic_path_names, .fallback = "pix",                                         \
+    .help = "NICs hang on the GPUs' switches, on the same sockets or on the next ones",      \
+    .origin = "assumed: as near as can be" }
 // clang-format on
 
 typedef struct PcieTree PcieTree;
 
+/** False with SIM_ERROR_VALUE if the parameters do not fit one another. */
+bool pcie_params_check(const PcieParams *params, GError **error);
+
 /**
  * Draw the links of the tree into @p graph and say which GPU is nearest to which NIC.
- * @param through_host  also draw the way of GPUs that share a switch up to their socket
+ * @param through_host  GPUs have no peer access: draw the memory they copy through
  * Transfer: caller frees with pcie_tree_free().
  */
 PcieTree *pcie_tree_new(const PcieParams *params, NodeGraph *graph, bool through_host);
 void pcie_tree_free(PcieTree *tree);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PcieTree, pcie_tree_free)
 
-guint pcie_tree_socket_of_gpu(const PcieTree *tree, guint gpu);
-
-/** Append the links of the shortest way from @p src_gpu to @p dst_gpu to @p path. */
+/** Append the links of the way from @p src_gpu to @p dst_gpu to @p path: the shortest, or
+ *  by way of host memory. */
 void pcie_tree_route(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray *path);
 
-/** The same by way of host memory: @p host_links are links number [socket]. */
-void pcie_tree_route_through_host(const PcieTree *tree, guint src_gpu, guint dst_gpu,
-                                  const guint32 *host_links, GArray *path);
+/** Lay these ways between all GPUs. */
+void pcie_tree_set_gpu_routes(const PcieTree *tree, NodeGraph *graph);
 
 /** Lay the ways between host memory and every GPU and NIC: their own port, and that of
  *  their switch where there is one above. */
@@ -72,7 +90,8 @@ void pcie_tree_set_host_ways(const PcieTree *tree, NodeGraph *graph);
  * Lay all routes between GPUs and NICs, after those between GPUs. A GPU away from the NIC
  * that has an NVLink route to the GPU nearest to it hands its data over there (NCCL's PXN,
  * on by default since 2.12), so that neither the root ports nor the ports of other GPUs
- * carry it. In a staged graph data goes up into the memory of the GPU's socket and down
- * again to the NIC, so that a switch that both hang on carries it twice.
+ * carry it. Where the NIC is further away than it may reach GPU memory from, data goes up
+ * into the memory of the GPU's socket and down again to the NIC, so that a switch that both
+ * hang on carries it twice.
  */
 void pcie_tree_set_nic_routes(const PcieTree *tree, NodeGraph *graph);

@@ -24,6 +24,9 @@ static const char *const proto_names[] = {
 
 static const char *const cpu_names[] = { "intel", "amd", NULL };
 
+/* Those of PathType from PATH_LOC on. */
+static const char *const path_names[] = { "loc", "pix", "pxb", "phb", "sys", NULL };
+
 // clang-format off
 static const ParamSpec nccl_params[] = {
   { .key = "version", .type = PARAM_NAME, .offset = offsetof(NcclParams, version),
@@ -59,6 +62,14 @@ static const ParamSpec nccl_params[] = {
   { .key = "collnet_enable", .type = PARAM_BOOL, .offset = offsetof(NcclParams, collnet),
     .fallback = "false", .help = "NCCL_COLLNET_ENABLE: switches between nodes sum (SHARP)",
     .origin = "nccl 2.30.7" },
+  { .key = "p2p_disable", .type = PARAM_BOOL, .offset = offsetof(NcclParams, no_p2p),
+    .fallback = "false",
+    .help = "NCCL_P2P_DISABLE: GPUs copy through host memory, NVLink or not",
+    .origin = "nccl 2.30.7" },
+  { .key = "net_gdr_level", .type = PARAM_NAME, .offset = offsetof(NcclParams, gdr_level),
+    .names = path_names, .fallback = "pxb",
+    .help = "NCCL_NET_GDR_LEVEL: NICs further from a GPU are fed from host memory",
+    .origin = "nccl 2.30.7 src/graph/paths.cc" },
   PARAM_END,
 };
 // clang-format on
@@ -71,6 +82,14 @@ const CollOps *nccl_collective(NcclAlgo algo)
     [NCCL_NVLS_TREE] = &coll_nvls_tree,
   };
   return collectives[algo];
+}
+
+static void nccl_rule_paths(const void *data, PathRules *rules)
+{
+  const NcclParams *params = data;
+
+  rules->no_p2p = params->no_p2p;
+  rules->gdr_level = PATH_LOC + params->gdr_level;
 }
 
 static bool wants_proto(const NcclParams *params, NcclProto proto)
@@ -146,6 +165,7 @@ const LibraryOps library_nccl = {
     .params = nccl_params,
     .params_size = sizeof(NcclParams),
   },
+  .rule_paths = nccl_rule_paths,
   .candidates = nccl_candidates,
   .choose = nccl_choose,
 };

@@ -71,6 +71,8 @@ typedef struct {
   guint min_ctas, max_ctas;
   guint64 buffsize_B;
   bool collnet;
+  bool no_p2p;
+  guint gdr_level; /**< PathType, from PATH_LOC on */
 } NcclParams;
 
 /** The communicator: what NCCL makes of the cluster. */

@@ -89,7 +89,8 @@ NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call)
 }
 
 /* LL128 needs stores of 128 B that arrive whole: over NVLink, and between nodes with NICs
- * that read GPU memory; NVLS needs switches that add, between nodes too, or a tree. */
+ * that read GPU memory and hang on a switch next to it; NVLS needs switches that add,
+ * between nodes too, or a tree. */
 bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo algo,
                   NcclProto proto)
 {
@@ -110,6 +111,6 @@ bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo al
     return false;
   if (proto == NCCL_LL128)
     return (call->ranks_per_node == 1 || call->nvlink) &&
-           (!several_nodes || call->gpu_direct);
+           (!several_nodes || (call->gpu_direct && call->nic_path <= PATH_PXB));
   return true;
 }

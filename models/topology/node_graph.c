@@ -7,7 +7,9 @@ typedef struct {
 
 struct NodeGraph {
   guint n_gpus, n_nics;
-  double host_memory_Bps;         /* 0: NICs reach GPU memory */
+  guint gdr_level; /* PathType */
+  bool no_p2p;
+  double host_memory_Bps;         /* of a socket, between GPUs and NICs */
   GArray *links;                  /* of Link */
   GArray *path;                   /* of guint32: routes one after another */
   Stretch *gpu_routes;            /* [src * n_gpus + dst] */
@@ -15,6 +17,7 @@ struct NodeGraph {
   Stretch *nic_in;                /* [gpu * n_nics + nic] */
   Stretch *host_ways[HOST_WAY_N]; /* [gpu], or [nic] */
   guint *nic_gpu;                 /* [nic] */
+  guint *path_types;              /* [gpu * n_nics + nic]: PathType */
   GArray *ring_orders;            /* of guint, n_gpus per order */
 };
 
@@ -36,6 +39,7 @@ NodeGraph *node_graph_new(guint n_gpus, guint n_nics)
   for (guint way = 0; way < HOST_WAY_N; way++)
     graph->host_ways[way] = g_new0(Stretch, n_host_ways(graph, way));
   graph->nic_gpu = g_new0(guint, n_nics);
+  graph->path_types = g_new0(guint, (gsize)n_gpus * n_nics);
   graph->ring_orders = g_array_new(FALSE, FALSE, sizeof(guint));
   return graph;
 }
@@ -52,6 +56,7 @@ void node_graph_free(NodeGraph *graph)
   for (guint way = 0; way < HOST_WAY_N; way++)
     g_free(graph->host_ways[way]);
   g_free(graph->nic_gpu);
+  g_free(graph->path_types);
   g_array_unref(graph->ring_orders);
   g_free(graph);
 }
@@ -66,9 +71,32 @@ guint node_graph_n_nics(const NodeGraph *graph)
   return graph->n_nics;
 }
 
-void node_graph_stage(NodeGraph *graph, double host_memory_Bps)
+void node_graph_rule(NodeGraph *graph, guint gdr_level, bool p2p, double host_memory_Bps)
 {
+  graph->gdr_level = gdr_level;
+  graph->no_p2p = !p2p;
   graph->host_memory_Bps = host_memory_Bps;
+}
+
+guint node_graph_gdr_level(const NodeGraph *graph)
+{
+  return graph->gdr_level;
+}
+
+bool node_graph_has_p2p(const NodeGraph *graph)
+{
+  return !graph->no_p2p;
+}
+
+void node_graph_set_path_type(NodeGraph *graph, guint gpu, guint nic, PathType type)
+{
+  g_return_if_fail(gpu < graph->n_gpus && nic < graph->n_nics);
+  graph->path_types[gpu * graph->n_nics + nic] = type;
+}
+
+PathType node_graph_path_type(const NodeGraph *graph, guint gpu, guint nic)
+{
+  return graph->path_types[gpu * graph->n_nics + nic];
 }
 
 double node_graph_host_memory_Bps(const NodeGraph *graph)

@@ -23,6 +23,7 @@ NodeRoute node_graph_nic_in(const NodeGraph *graph, guint nic, guint gpu);
 NodeRoute node_graph_host_way(const NodeGraph *graph, HostWay way, guint index);
 
 guint node_graph_nic_gpu(const NodeGraph *graph, guint nic);
+PathType node_graph_path_type(const NodeGraph *graph, guint gpu, guint nic);
 guint node_graph_n_ring_orders(const NodeGraph *graph);
 const guint *node_graph_ring_order(const NodeGraph *graph, guint index);
 

@@ -45,7 +45,8 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
 
 static bool export_platform(const Setup *setup, GString *out, GError **error)
 {
-  g_autoptr(Topology) topology = topology_new(&setup->cluster, error);
+  const ClusterSpec cluster = setup_cluster(setup);
+  g_autoptr(Topology) topology = topology_new(&cluster, error);
 
   return topology != NULL &&
          platform_render(topology, 0, topology_message_latency_s(topology), out, error);
@@ -79,7 +80,8 @@ static bool export_goal(const Setup *setup, const char *collective, double size_
 
   if (!coll_kind_find(collective, &call.kind, error))
     return false;
-  g_autoptr(Topology) topology = topology_new(&setup->cluster, error);
+  const ClusterSpec cluster = setup_cluster(setup);
+  g_autoptr(Topology) topology = topology_new(&cluster, error);
   const CollOps *ops =
     topology == NULL ? NULL : choose(setup, call.kind, size_B, algo, &call.chunk_B, error);
   if (ops == NULL)

@@ -171,8 +171,11 @@ static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollK
     .n_nodes = topology_n_nodes(topology),
     .ranks_per_node = topology_gpus_per_node(topology),
     .nvlink = port != NULL && port->tier == TIER_NVLINK,
-    .nvswitch = node->fabric == &fabric_nvswitch,
-    .gpu_direct = transport->gpu_direct,
+    .nvswitch =
+      node->fabric == &fabric_nvswitch && port != NULL && port->tier == TIER_NVLINK,
+    .gpu_direct = topology_gpu_direct(topology),
+    .nic_path =
+      topology_nics_per_node(topology) > 0 ? topology_path_type(topology, 0) : PATH_ANY,
     .architecture = node->gpu.architecture,
     .n_nics = topology_nics_per_node(topology),
     .local_Bps = topology_gpu_Bps(topology),
@@ -205,7 +208,7 @@ static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GErr
 
 Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **error)
 {
-  ClusterSpec cluster = setup->cluster;
+  ClusterSpec cluster = setup_cluster(setup);
   cluster.n_servers = needs->n_extra_servers;
   cluster.server_sum_Bps = needs->server_sum_Bps;
   g_autoptr(Topology) topology = topology_new(&cluster, error);
