@@ -145,6 +145,7 @@ extern const CollOps coll_push_pull;
 extern const CollOps coll_pairwise;
 extern const CollOps coll_direct;
 extern const CollOps coll_neighbour;
+extern const CollOps coll_pat;
 extern const CollOps coll_hierarchical;
 extern const CollOps coll_node_leader;
 extern const CollOps coll_torus;

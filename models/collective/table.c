@@ -7,6 +7,7 @@ const ModuleInfo *const coll_table[] = {
   &coll_tree.info,
   &coll_recursive_doubling.info,
   &coll_halving_doubling.info,
+  &coll_pat.info,
   &coll_hierarchical.info,
   &coll_node_leader.info,
   &coll_torus.info,

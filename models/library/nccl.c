@@ -8,13 +8,10 @@
 #include "models/library/nccl.h"
 
 static const char *const algo_names[] = {
-  [NCCL_TREE] = "tree",
-  [NCCL_RING] = "ring",
-  [NCCL_COLLNET] = "collnet",
-  [NCCL_NVLS] = "nvls",
-  [NCCL_NVLS_TREE] = "nvls_tree",
-  [NCCL_N_ALGOS] = "auto",
-  NULL,
+  [NCCL_TREE] = "tree",           [NCCL_RING] = "ring",
+  [NCCL_COLLNET] = "collnet",     [NCCL_NVLS] = "nvls",
+  [NCCL_NVLS_TREE] = "nvls_tree", [NCCL_PAT] = "pat",
+  [NCCL_N_ALGOS] = "auto",        NULL,
 };
 
 static const char *const proto_names[] = {
@@ -79,7 +76,7 @@ const CollOps *nccl_collective(NcclAlgo algo)
   static const CollOps *const collectives[NCCL_N_ALGOS] = {
     [NCCL_TREE] = &coll_double_tree,    [NCCL_RING] = &coll_ring,
     [NCCL_COLLNET] = &coll_in_network,  [NCCL_NVLS] = &coll_in_network,
-    [NCCL_NVLS_TREE] = &coll_nvls_tree,
+    [NCCL_NVLS_TREE] = &coll_nvls_tree, [NCCL_PAT] = &coll_pat,
   };
   return collectives[algo];
 }

@@ -6,6 +6,7 @@
  * nccl_layout.c     channels and what NCCL's search of the node believes they carry
  * nccl_model.c      the time that NCCL itself predicts: it decides by nothing else
  * nccl_terms.c      what the chosen algorithm and protocol then cost
+ * nccl_pat.c        the same of parallel aggregated trees
  * nccl_p2p.c        the same of sends and receives, where nothing is chosen
  */
 #pragma once
@@ -18,6 +19,7 @@ typedef enum {
   NCCL_COLLNET, /**< CollNetDirect */
   NCCL_NVLS,
   NCCL_NVLS_TREE,
+  NCCL_PAT,
   NCCL_N_ALGOS,
 } NcclAlgo;
 typedef enum { NCCL_LL, NCCL_LL128, NCCL_SIMPLE, NCCL_N_PROTOS } NcclProto;
@@ -41,8 +43,9 @@ typedef struct {
   double tree_ll128_Bps[NCCL_N_ARCHS][NCCL_N_SCALES];
   double tree_Bps[NCCL_N_ARCHS][NCCL_N_SCALES];
   double nvls_tree_Bps[NCCL_N_ARCHS][NCCL_N_SCALES]; /**< INFINITY: not limited */
-  double ring_ll_share;       /**< of the bus bandwidth that Ring/LL gets */
-  bool nvls_by_efficiency;    /**< NVLS bandwidth by nccl_nvls_efficiency, else 5/6 */
+  double ring_ll_share;    /**< of the bus bandwidth that Ring/LL gets */
+  bool nvls_by_efficiency; /**< NVLS bandwidth by nccl_nvls_efficiency, else 5/6 */
+  bool has_pat;
   bool one_gpu_uses_tree_net; /**< nodes of one GPU: Ring takes Tree's hop between nodes */
   guint first_last_net_hops;  /**< hops between nodes that a ring saves at its ends */
 } NcclVersion;
@@ -87,6 +90,7 @@ typedef struct {
   double net_Bps;    /**< all channels found, between nodes; nominal */
   double net_overhead_s;
   bool collnet;      /**< switches between nodes sum */
+  bool pat;          /**< the release has PAT */
   double ll_max_Bps; /**< row and column of the table for this cluster, latest release */
 } NcclLayout;
 
@@ -112,6 +116,12 @@ double nccl_wire_factor(NcclProto proto);
 /** What a message between nodes takes beyond InfiniBand's, which the tables contain; less
  *  than 0 if it is faster [s]. */
 double nccl_extra_net_s(const LibraryCall *call);
+
+/** Bus bandwidth that PAT gets of the channels found, and what it waits in all, as the
+ *  tuner of @p version has it [B/s] [s]. */
+double nccl_pat_bus_Bps(const NcclLayout *layout);
+double nccl_pat_latency_s(const NcclVersion *version, const LibraryCall *call);
+LibraryChoice nccl_pat_terms(const NcclLayout *layout, const LibraryCall *call);
 
 /** What sends and receives run as; NULL for other operations. */
 const CollOps *nccl_p2p_collective(CollKind kind);

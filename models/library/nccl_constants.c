@@ -28,8 +28,9 @@
 const char *const nccl_version_names[] = { "2.20", "2.26", "2.30", NULL };
 
 // clang-format off
-/* Rows: Tree, Ring, CollNetDirect, NVLS, NVLSTree. */
-#define NEWER_BASE { PER_PROTO(6.8, 14, 8.4), PER_PROTO(6.6, 14, 8.4) }
+/* Rows: Tree, Ring, CollNetDirect, NVLS, NVLSTree, PAT. */
+#define NEWER_BASE { PER_PROTO(6.8, 14, 8.4), PER_PROTO(6.6, 14, 8.4),                     \
+                     [NCCL_PAT] = PER_PROTO(8, 8, 8) }
 #define HOPS(tree_simple, tree_net, nvls, nvls_tree_net) {                                 \
     [NCCL_NVLINK] = { PER_PROTO(0.6, 1.25, tree_simple), PER_PROTO(0.6, 1.9, 3.4),         \
                       PER_PROTO(0, 0, 3.7), PER_PROTO(0, 0, nvls), PER_PROTO(0, 0, nvls) },\
@@ -37,7 +38,7 @@ const char *const nccl_version_names[] = { "2.20", "2.26", "2.30", NULL };
                    PER_PROTO(0, 0, 3.7) },                                                 \
     [NCCL_NET] = { PER_PROTO(5.0, 8.5, tree_net), PER_PROTO(2.7, 4.0, 14),                 \
                    PER_PROTO(0, 0, 31), PER_PROTO(0, 0, 18),                               \
-                   PER_PROTO(0, 0, nvls_tree_net) } }
+                   PER_PROTO(0, 0, nvls_tree_net), PER_PROTO(0, 0, 14) } }
 
 #define UNLIMITED { { INFINITY, INFINITY, INFINITY }, { INFINITY, INFINITY, INFINITY },    \
                     { INFINITY, INFINITY, INFINITY }, { INFINITY, INFINITY, INFINITY } }
@@ -68,6 +69,7 @@ static const NcclVersion versions[] = {
                   PER_SCALE(38.7, 41.4, 36), PER_SCALE(77.4, 82.8, 72) },
     .nvls_tree_Bps = UNLIMITED,
     .ring_ll_share = 1 / 2.0,
+    .has_pat = true,
     .one_gpu_uses_tree_net = true,
     .first_last_net_hops = 2,
   },
@@ -85,6 +87,7 @@ static const NcclVersion versions[] = {
                        PER_SCALE(0, 57.7, 45.5), PER_SCALE(0, 96, 80) },
     .ring_ll_share = 1 / 2.0,
     .nvls_by_efficiency = true,
+    .has_pat = true,
     .one_gpu_uses_tree_net = true,
     .first_last_net_hops = 2,
   },

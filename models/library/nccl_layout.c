@@ -72,6 +72,7 @@ NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call)
     .net_Bps = INFINITY,
     .n_found = 1,
     .collnet = params->collnet && call->n_nodes > 1,
+    .pat = nccl_version(params->version)->has_pat,
   };
   const double auto_overhead_s = params->cpu == NCCL_CPU_AMD ? 2e-6 : 1e-6;
 
@@ -107,6 +108,9 @@ bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo al
     return nvls && proto == NCCL_SIMPLE && (!several_nodes || layout->collnet);
   if (algo == NCCL_NVLS_TREE)
     return nvls && proto == NCCL_SIMPLE && several_nodes;
+  if (algo == NCCL_PAT)
+    return layout->pat && proto == NCCL_SIMPLE && several_nodes &&
+           call->ranks_per_node == 1;
   if (algo == NCCL_TREE && call->kind != COLL_ALL_REDUCE)
     return false;
   if (proto == NCCL_LL128)

@@ -115,6 +115,8 @@ static double bandwidth_Bps(const NcclVersion *version, const NcclLayout *layout
     return 0.5 * tree_bus_Bps(version, layout, call, proto);
   case NCCL_COLLNET:
     return 0.5 * collnet_bus_Bps(layout, call);
+  case NCCL_PAT:
+    return nccl_pat_bus_Bps(layout);
   default:
     return nvls_bus_Bps(version, layout, call, algo) * (call->kind != COLL_ALL_REDUCE ? 1
                                                         : version->nvls_by_efficiency
@@ -155,6 +157,8 @@ static double latency_s(const NcclVersion *version, const NcclLayout *layout,
     return base_s + 2 * ((g - 1) * local_s + depth * net_s);
   case NCCL_COLLNET:
     return base_s + 2 * (MIN(1, g - 1) * local_s + (g - 1) * collnet_arity_s) + net_s;
+  case NCCL_PAT:
+    return base_s + nccl_pat_latency_s(version, call);
   case NCCL_NVLS_TREE:
     return base_s + local_s + 2 * depth * net_s;
   default:

@@ -273,6 +273,8 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
       .additive = true,
     },
   };
+  if (algo == NCCL_PAT)
+    return nccl_pat_terms(layout, call);
   const GArray *phases = call->phases_of(choice.collective, call->data);
   if (phases->len == 0)
     return choice; /* one rank */

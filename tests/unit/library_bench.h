@@ -24,20 +24,22 @@ static inline const GArray *bench_phases_of(const CollOps *collective, void *dat
   return NULL;
 }
 
-static inline void bench_init(Bench *bench, const Fixture *fixture, bool nvlink,
-                              bool gpu_direct)
+static inline void bench_init_kind(Bench *bench, const Fixture *fixture, CollKind kind,
+                                   bool nvlink, bool gpu_direct)
 {
   bench->topology = fixture_topology(fixture, NULL);
   bench->group = group_new_all(bench->topology);
-  const CollCall call = { .kind = COLL_ALL_REDUCE,
+  const CollCall call = { .kind = kind,
                           .group = bench->group,
                           .n_rails = MAX(1, fixture->n_nics) };
   for (guint i = 0; coll_table[i] != NULL; i++) {
     bench->phases[i] = coll_phases_new();
-    ((const CollOps *)coll_table[i])->phases(&call, bench->topology, bench->phases[i]);
+    const CollOps *ops = (const CollOps *)coll_table[i];
+    if (kind == COLL_ALL_REDUCE || (ops->kinds & kind))
+      ops->phases(&call, bench->topology, bench->phases[i]);
   }
   bench->call = (LibraryCall){
-    .kind = COLL_ALL_REDUCE,
+    .kind = kind,
     .n_nodes = fixture->n_nodes,
     .ranks_per_node = fixture->n_gpus,
     .nvlink = nvlink,
@@ -53,6 +55,12 @@ static inline void bench_init(Bench *bench, const Fixture *fixture, bool nvlink,
     .n_links = topology_n_links(bench->topology),
     .data = bench,
   };
+}
+
+static inline void bench_init(Bench *bench, const Fixture *fixture, bool nvlink,
+                              bool gpu_direct)
+{
+  bench_init_kind(bench, fixture, COLL_ALL_REDUCE, nvlink, gpu_direct);
 }
 
 static inline void bench_clear(Bench *bench)

@@ -120,6 +120,80 @@ static void test_nics_on_the_next_socket_need_one(void)
   CU_ASSERT_PTR_NOT_NULL(error);
 }
 
+static LibraryChoice choose(const Bench *bench, const char *keys, double size_B)
+{
+  const NcclParams params = params_of(keys);
+  return library_nccl.choose(&params, &bench->call, size_B);
+}
+
+static void test_pat_gathers_small_blocks_of_many_nodes_with_one_rank(void)
+{
+  Fixture fixture = { .n_nodes = 64, .n_gpus = 1, .n_nics = 1, .nic_Bps = 25e9 };
+  Bench bench;
+
+  bench_init_kind(&bench, &fixture, COLL_ALL_GATHER, false, true);
+  CU_ASSERT_PTR_EQUAL(choose(&bench, "", 1024).collective, &coll_pat);
+  CU_ASSERT_PTR_EQUAL(choose(&bench, "", 1e9).collective, &coll_ring);
+  CU_ASSERT_PTR_EQUAL(choose(&bench, "algo=pat", 1e9).collective, &coll_pat);
+  CU_ASSERT_PTR_EQUAL(choose(&bench, "algo=ring", 1024).collective, &coll_ring);
+  CU_ASSERT_PTR_EQUAL(choose(&bench, "version=2.20", 1024).collective, &coll_ring);
+  /* 8.0 us, 64 turns of 2.8 us, six rounds of a hop of 14 us over 3.5 */
+  const LibraryChoice choice = choose(&bench, "algo=pat", 0);
+  const double rounds_s = 6 * (14e-6 / 3.5 + nccl_extra_net_s(&bench.call));
+  CU_ASSERT_DOUBLE_EQUAL(choice.launch_s + 6 * choice.terms.alpha_net_s,
+                         8e-6 + 64 * 2.8e-6 + rounds_s, 1e-12);
+  bench_clear(&bench);
+
+  fixture.n_gpus = 2;
+  bench_init_kind(&bench, &fixture, COLL_ALL_GATHER, false, true);
+  CU_ASSERT_PTR_EQUAL(choose(&bench, "algo=pat", 1024).collective, &coll_ring);
+  bench_clear(&bench);
+}
+
+/* H100 on NVSwitch: 32 channels; 64 MiB to one of seven peers get four, twice as much
+ * eight, but all of one of three peers eight from the start. */
+static void test_a_message_gets_channels_by_its_size_and_its_peers(void)
+{
+  Fixture fixture = { .n_nodes = 1,
+                      .n_gpus = 8,
+                      .fabric = "nvswitch",
+                      .fabric_keys = "port_rate=368.6 GB/s; pcie_rate=52.8 GB/s" };
+  Bench bench;
+
+  bench_init_kind(&bench, &fixture, COLL_SEND_RECV, true, true);
+  bench.call.architecture = GPU_HOPPER;
+  const double four_Bps = choose(&bench, "", 64 << 20).terms.rank_Bps;
+  CU_ASSERT_DOUBLE_EQUAL(choose(&bench, "", 32 << 20).terms.rank_Bps / four_Bps, 1, 1e-9);
+  CU_ASSERT_DOUBLE_EQUAL(choose(&bench, "", 128 << 20).terms.rank_Bps / four_Bps, 2, 1e-9);
+  CU_ASSERT_DOUBLE_EQUAL(choose(&bench, "", 0x1p40).terms.rank_Bps / four_Bps, 8, 1e-9);
+  CU_ASSERT_DOUBLE_EQUAL(choose(&bench, "max_ctas=4", 0x1p40).terms.rank_Bps / four_Bps, 1,
+                         1e-9);
+  bench_clear(&bench);
+  fixture.n_gpus = 4;
+  bench_init_kind(&bench, &fixture, COLL_SEND_RECV, true, true);
+  bench.call.architecture = GPU_HOPPER;
+  CU_ASSERT_DOUBLE_EQUAL(choose(&bench, "", 64 << 20).terms.rank_Bps / four_Bps, 2, 1e-9);
+  bench_clear(&bench);
+}
+
+/* One GPU and one NIC of 400 Gbit/s a node: four channels, of which NCCL gives a peer all
+ * among two ranks and half among ten. */
+static void test_many_peers_leave_a_message_few_channels(void)
+{
+  Fixture fixture = { .n_nodes = 2, .n_gpus = 1, .n_nics = 1, .nic_Bps = 50e9 };
+  Bench bench;
+
+  bench_init_kind(&bench, &fixture, COLL_SEND_RECV, false, true);
+  bench.call.local_Bps = 50e9;
+  const double two_nodes_Bps = choose(&bench, "", 1e9).terms.rank_Bps;
+  bench_clear(&bench);
+  fixture.n_nodes = 10;
+  bench_init_kind(&bench, &fixture, COLL_SEND_RECV, false, true);
+  bench.call.local_Bps = 50e9;
+  CU_ASSERT_DOUBLE_EQUAL(choose(&bench, "", 1e9).terms.rank_Bps / two_nodes_Bps, 0.5, 1e-9);
+  bench_clear(&bench);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -128,6 +202,9 @@ int main(void)
   CU_ADD_TEST(suite, test_net_gdr_level_stages_what_is_further_from_the_nic);
   CU_ADD_TEST(suite, test_nics_hang_where_nic_path_says);
   CU_ADD_TEST(suite, test_nics_on_the_next_socket_need_one);
+  CU_ADD_TEST(suite, test_pat_gathers_small_blocks_of_many_nodes_with_one_rank);
+  CU_ADD_TEST(suite, test_a_message_gets_channels_by_its_size_and_its_peers);
+  CU_ADD_TEST(suite, test_many_peers_leave_a_message_few_channels);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();
