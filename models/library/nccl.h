@@ -6,6 +6,7 @@
  * nccl_layout.c     channels and what NCCL's search of the node believes they carry
  * nccl_model.c      the time that NCCL itself predicts: it decides by nothing else
  * nccl_terms.c      what the chosen algorithm and protocol then cost
+ * nccl_channels.c   how many channels a message gets, and what one moves
  * nccl_pat.c        the same of parallel aggregated trees
  * nccl_p2p.c        the same of sends and receives, where nothing is chosen
  */
@@ -103,6 +104,12 @@ bool nccl_can_use(const NcclLayout *layout, const LibraryCall *call, NcclAlgo al
 /** NCCL's own forecast [s], by the tables of @p version. */
 double nccl_model_s(const NcclVersion *version, const NcclLayout *layout,
                     const LibraryCall *call, NcclAlgo algo, NcclProto proto, double size_B);
+
+/** Channels that a message of @p size_B bytes uses, 1 or more. */
+double nccl_channels(const NcclLayout *layout, const LibraryCall *call, NcclAlgo algo,
+                     NcclProto proto, double size_B);
+/** What one channel sums and sends with Simple [B/s]. */
+double nccl_channel_Bps(NcclArch arch);
 
 /** What it costs, to the best of our knowledge. @p phases  of its collective */
 LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,

@@ -36,9 +36,6 @@ static const double nvls_chunk_B = 128 * 1024.0, nvls_tree_chunk_B = 64 * 1024.0
 /* NCCL_NVLS_NCHANNELS of Hopper and later. */
 static const double n_nvls_channels = 16;
 
-/* 32 KiB of traffic per channel at least: of LL all-reduce a byte makes 2 x 4. */
-static const double ll_first_channel_B = 4 * 1024.0;
-
 /* The limits of LL between nodes were tuned on nodes of eight GPUs with a proxy each. */
 static const double tuned_proxies = 8;
 
@@ -69,20 +66,20 @@ double nccl_extra_net_s(const LibraryCall *call)
 }
 
 /* Bytes that the proxy threads of a node put on the wire as LL, lines counted. */
-static double ll_proxies_Bps(const NcclParams *params, const NcclLayout *layout)
+static double ll_proxies_Bps(const NcclParams *params, const NcclLayout *layout,
+                             double n_channels)
 {
   const double one_Bps =
     nccl_latest()->ll_max_Bps[params->cpu == NCCL_CPU_AMD][NCCL_2_NODES] / tuned_proxies;
-  return one_Bps * layout->n_net_gpus;
+  return one_Bps * MIN(layout->n_net_gpus, n_channels);
 }
 
 /* Halve the chunk of LL128 trees until there are enough of them to fill the tree. */
-static double tree_ll128_chunk_B(const NcclLayout *layout, const LibraryCall *call,
-                                 double size_B)
+static double tree_ll128_chunk_B(const LibraryCall *call, double n_channels, double size_B)
 {
   const double g = call->ranks_per_node;
   const double n_hops = 1 + floor(log2(call->n_nodes)) + 0.1 * g;
-  const double channel_B = size_B / layout->n_channels;
+  const double channel_B = size_B / n_channels;
   double chunk_B = ll128_chunk_B;
 
   while (floor(channel_B / chunk_B) < n_hops * 64 / g && chunk_B > 128 * 1024)
@@ -115,12 +112,10 @@ static double nvls_chunks_B(const LibraryCall *call, NcclAlgo algo, double size_
   return at_once * shrink(chunk_B, 32 * 1024, size_B, at_once);
 }
 
-/* What all channels send at once. */
-static double chunks_B(const NcclParams *params, const NcclLayout *layout,
-                       const LibraryCall *call, NcclAlgo algo, NcclProto proto,
-                       double size_B)
+/* What all @p n channels send at once. */
+static double chunks_B(const NcclParams *params, const LibraryCall *call, NcclAlgo algo,
+                       NcclProto proto, double n, double size_B)
 {
-  const double n = layout->n_channels;
   const double step_B = (double)params->buffsize_B / n_steps_of_buffer;
 
   if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
@@ -128,27 +123,29 @@ static double chunks_B(const NcclParams *params, const NcclLayout *layout,
   if (proto == NCCL_LL)
     return n * ll_chunk_B;
   if (proto == NCCL_LL128)
-    return n *
-           (algo == NCCL_TREE ? tree_ll128_chunk_B(layout, call, size_B) : ll128_chunk_B);
+    return n * (algo == NCCL_TREE ? tree_ll128_chunk_B(call, n, size_B) : ll128_chunk_B);
   return n * step_B * (algo == NCCL_RING ? ring_chunk_steps : 1);
 }
 
-/* Bus bandwidth that the channels reach at most, in the sense of the tuner; INFINITY: only
- * links limit. */
+/* Bus bandwidth that @p n_channels reach at most, in the sense of the tuner; INFINITY: only
+ * links limit. Its channels are those that its search finds, before they are doubled. */
 static double limit_Bps(const NcclParams *params, const NcclLayout *layout,
-                        const LibraryCall *call, NcclAlgo algo, NcclProto proto)
+                        const LibraryCall *call, NcclAlgo algo, NcclProto proto,
+                        double n_channels)
 {
   const NcclVersion *latest = nccl_latest();
-  const double n = layout->n_found;
+  const double n = MIN(layout->n_found, n_channels);
 
   if (algo == NCCL_NVLS || algo == NCCL_COLLNET)
     return INFINITY;
   if (algo == NCCL_NVLS_TREE)
     return call->ranks_per_node * latest->nvls_tree_Bps[layout->arch][layout->scale];
   if (proto == NCCL_LL)
-    return call->n_nodes == 1 ? layout->ll_max_Bps : ll_proxies_Bps(params, layout);
+    return call->n_nodes == 1 ? layout->ll_max_Bps
+                              : ll_proxies_Bps(params, layout, n_channels);
   if (algo == NCCL_RING)
-    return proto == NCCL_LL128 ? n * latest->ring_ll128_Bps[layout->arch] : INFINITY;
+    return proto == NCCL_LL128 ? n * latest->ring_ll128_Bps[layout->arch]
+                               : n_channels * nccl_channel_Bps(layout->arch);
   return n * (proto == NCCL_LL128 ? latest->tree_ll128_Bps
                                   : latest->tree_Bps)[layout->arch][layout->scale];
 }
@@ -182,30 +179,28 @@ static void limit_nvls(const NcclLayout *layout, const LibraryCall *call,
 /* A hop between nodes: with LL, proxy threads look at every line on the way. */
 static double net_hop_s(const NcclParams *params, const NcclLayout *layout,
                         const LibraryCall *call, NcclAlgo algo, NcclProto proto,
-                        double chunk_B)
+                        double n_channels, double chunk_B)
 {
   const NcclAlgo of = algo == NCCL_RING && call->ranks_per_node == 1 ? NCCL_TREE : algo;
   const double hop_s =
     MAX(0, nccl_latest()->hop_s[NCCL_NET][of][proto] + nccl_extra_net_s(call));
-  const double proxies_Bps = ll_proxies_Bps(params, layout);
-  /* The first channel's data passes one proxy before others help. */
-  const double first_B = MIN(chunk_B, ll_first_channel_B);
-
   if (proto != NCCL_LL || call->n_nodes == 1)
     return hop_s;
-  return hop_s + MAX(chunk_B / proxies_Bps, first_B * layout->n_net_gpus / proxies_Bps);
+  return hop_s + chunk_B / ll_proxies_Bps(params, layout, n_channels);
 }
 
 /* Trees of LL between nodes: hops hold the chunk already, links are idle; the rest of the
  * message follows at the rate of the proxies. */
 static void add_ll_proxies(const NcclParams *params, const NcclLayout *layout,
-                           const CollPhase *phase, double size_B, CollTerms *terms)
+                           const CollPhase *phase, double n_channels, double size_B,
+                           CollTerms *terms)
 {
   const double rest_B = MAX(0, size_B - terms->chunk_B);
 
   terms->rank_Bps = 0;
   if (phase->n_net_hops > 0)
-    terms->alpha_net_s += 2 * rest_B / ll_proxies_Bps(params, layout) / phase->n_net_hops;
+    terms->alpha_net_s +=
+      2 * rest_B / ll_proxies_Bps(params, layout, n_channels) / phase->n_net_hops;
 }
 
 /* Make the chain of a ring hide behind its busiest link as far as it does: the terms then
@@ -259,7 +254,8 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
                          double size_B)
 {
   const NcclVersion *latest = nccl_latest();
-  const double chunk_B = chunks_B(params, layout, call, algo, proto, size_B);
+  const double n_channels = nccl_channels(layout, call, algo, proto, size_B);
+  const double chunk_B = chunks_B(params, call, algo, proto, n_channels, size_B);
   const double hop_B = algo == NCCL_RING ? 0 : MIN(size_B, chunk_B);
   LibraryChoice choice = {
     .collective = nccl_collective(algo),
@@ -267,7 +263,7 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
     .launch_s = latest->base_s[algo][proto],
     .terms = {
       .alpha_local_s = latest->hop_s[layout->local_hop][algo][proto],
-      .alpha_net_s = net_hop_s(params, layout, call, algo, proto, hop_B),
+      .alpha_net_s = net_hop_s(params, layout, call, algo, proto, n_channels, hop_B),
       .wire_factor = nccl_wire_factor(proto),
       .chunk_B = chunk_B,
       .additive = true,
@@ -281,12 +277,12 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
 
   const CollPhase *phase = &g_array_index(phases, CollPhase, 0);
   choice.terms.rank_Bps =
-    rank_Bps(call, phase, algo, limit_Bps(params, layout, call, algo, proto));
+    rank_Bps(call, phase, algo, limit_Bps(params, layout, call, algo, proto, n_channels));
   if (algo == NCCL_RING)
     finish_ring(layout, call, proto, phase, size_B, &choice.terms);
   else if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
     limit_nvls(layout, call, phase, &choice.terms);
   else if (proto == NCCL_LL && call->n_nodes > 1)
-    add_ll_proxies(params, layout, phase, size_B, &choice.terms);
+    add_ll_proxies(params, layout, phase, n_channels, size_B, &choice.terms);
   return choice;
 }

@@ -264,6 +264,38 @@ static void test_fewer_channels_have_smaller_chunks(void)
   bench_clear(&bench);
 }
 
+/* LL rings want 8 B for each of 512 threads and 32 ranks. */
+static void test_small_messages_use_few_channels(void)
+{
+  const Fixture fixture = dgx_nodes(4);
+  const NcclParams params = params_of("");
+  Bench bench;
+  bench_init(&bench, &fixture, true, true);
+  const NcclLayout layout = nccl_layout(&params, &bench.call);
+
+  CU_ASSERT_EQUAL(nccl_channels(&layout, &bench.call, NCCL_RING, NCCL_LL, 8), 1);
+  CU_ASSERT_EQUAL(nccl_channels(&layout, &bench.call, NCCL_RING, NCCL_LL, 256 << 10), 2);
+  CU_ASSERT_EQUAL(nccl_channels(&layout, &bench.call, NCCL_TREE, NCCL_LL, 16 << 10), 4);
+  CU_ASSERT_EQUAL(nccl_channels(&layout, &bench.call, NCCL_RING, NCCL_SIMPLE, 128 << 10),
+                  4);
+  CU_ASSERT_EQUAL(nccl_channels(&layout, &bench.call, NCCL_RING, NCCL_SIMPLE, 1 << 30),
+                  layout.n_channels);
+  bench_clear(&bench);
+}
+
+static void test_few_channels_carry_less_than_the_links(void)
+{
+  const char *keys = "algo=ring; proto=simple; max_ctas=2";
+  Bench bench;
+  bench_init(&bench, &dgx_a100, true, true);
+
+  /* Of 240 GB/s, 24 GB/s. */
+  CU_ASSERT_DOUBLE_EQUAL(forced_s(&bench, keys, 8e9) /
+                           forced_s(&bench, "algo=ring; proto=simple", 8e9),
+                         10, 0.1);
+  bench_clear(&bench);
+}
+
 static void test_releases_decide_differently(void)
 {
   const Fixture fixture = dgx_nodes(4);
@@ -293,6 +325,8 @@ int main(void)
   CU_ADD_TEST(suite, test_a_ring_hides_its_hops_behind_its_links);
   CU_ADD_TEST(suite, test_more_bytes_never_take_less_time);
   CU_ADD_TEST(suite, test_fewer_channels_have_smaller_chunks);
+  CU_ADD_TEST(suite, test_small_messages_use_few_channels);
+  CU_ADD_TEST(suite, test_few_channels_carry_less_than_the_links);
   CU_ADD_TEST(suite, test_releases_decide_differently);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
