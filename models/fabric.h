@@ -60,6 +60,9 @@ void node_graph_add_ring_order(NodeGraph *graph, const guint *order);
 struct FabricOps {
   ModuleInfo info;
 
+  /** Do routes depend on @p key, the rest being what it is? NULL: on every key. */
+  bool (*uses)(const void *params, const char *key);
+
   /** Draw @p node into the empty @p graph: links, all routes, at least one ring order.
    *  False with SIM_ERROR_VALUE if the parameters do not fit the node. Required. */
   bool (*build)(const void *params, const NodeSpec *node, NodeGraph *graph, GError **error);

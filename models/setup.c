@@ -1,5 +1,6 @@
 #include "models/setup.h"
 
+#include "models/fabric.h"
 #include "models/transport.h"
 
 #include <string.h>
@@ -66,19 +67,6 @@ void constants_add(GArray *constants, const Constant *constant)
   g_array_append_val(constants, copy);
 }
 
-bool setup_uses(const Setup *setup, const char *constant, bool network)
-{
-  static const char transport[] = "cluster.transport.";
-  const TransportOps *ops = setup->cluster.transport;
-
-  if (!network)
-    return !g_str_has_prefix(constant, transport) &&
-           !g_str_has_prefix(constant, "cluster.network.") &&
-           !g_str_has_prefix(constant, "cluster.nic.");
-  return !g_str_has_prefix(constant, transport) || ops->uses == NULL ||
-         ops->uses(setup->cluster.transport_params, constant + strlen(transport));
-}
-
 ClusterSpec setup_cluster(const Setup *setup)
 {
   ClusterSpec cluster = setup->cluster;
@@ -86,6 +74,29 @@ ClusterSpec setup_cluster(const Setup *setup)
   if (setup->library != NULL && setup->library->rule_paths != NULL)
     setup->library->rule_paths(setup->library_params, &cluster.rules);
   return cluster;
+}
+
+static bool fabric_uses(const Setup *setup, const char *key)
+{
+  const NodeSpec *node = &setup->cluster.node;
+
+  return node->fabric == NULL || node->fabric->uses == NULL ||
+         setup_cluster(setup).rules.no_p2p || node->fabric->uses(node->fabric_params, key);
+}
+
+bool setup_uses(const Setup *setup, const char *constant, bool network)
+{
+  static const char transport[] = "cluster.transport.", fabric[] = "cluster.node.fabric.";
+  const TransportOps *ops = setup->cluster.transport;
+
+  if (g_str_has_prefix(constant, fabric))
+    return fabric_uses(setup, constant + strlen(fabric));
+  if (!network)
+    return !g_str_has_prefix(constant, transport) &&
+           !g_str_has_prefix(constant, "cluster.network.") &&
+           !g_str_has_prefix(constant, "cluster.nic.");
+  return !g_str_has_prefix(constant, transport) || ops->uses == NULL ||
+         ops->uses(setup->cluster.transport_params, constant + strlen(transport));
 }
 
 Setup *setup_new(void)

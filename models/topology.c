@@ -312,6 +312,8 @@ guint topology_nic_gpu(const Topology *topology, guint nic)
 
 PathType topology_path_type(const Topology *topology, guint nic)
 {
+  if (nic >= topology_nics_per_node(topology))
+    return PATH_ANY;
   return node_graph_path_type(topology->node, node_graph_nic_gpu(topology->node, nic), nic);
 }
 

@@ -110,7 +110,7 @@ const guint *topology_ring_order(const Topology *topology, guint index);
 /** Local number of the GPU nearest to NIC @p nic of a node. */
 guint topology_nic_gpu(const Topology *topology, guint nic);
 
-/** How far NIC @p nic is from that GPU. */
+/** How far NIC @p nic is from that GPU; PATH_ANY if there is no such NIC. */
 PathType topology_path_type(const Topology *topology, guint nic);
 
 /** Does every NIC read and write the memory of the GPU nearest to it? */

@@ -296,5 +296,6 @@ const FabricOps fabric_nvlink_mesh = {
     .params = mesh_params,
     .params_size = sizeof(MeshParams),
   },
+  .uses = pcie_uses_with_p2p,
   .build = mesh_build,
 };

@@ -76,5 +76,6 @@ const FabricOps fabric_nvswitch = {
     .params = nvswitch_params,
     .params_size = sizeof(NvswitchParams),
   },
+  .uses = pcie_uses_with_p2p,
   .build = nvswitch_build,
 };

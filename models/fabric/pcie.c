@@ -44,6 +44,12 @@ static bool pcie_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
   return true;
 }
 
+static bool pcie_uses(const void *data, const char *key)
+{
+  const PcieFabricParams *params = data;
+  return !params->p2p || pcie_uses_with_p2p(params, key);
+}
+
 const FabricOps fabric_pcie = {
   .info = {
     .name = "pcie",
@@ -52,5 +58,6 @@ const FabricOps fabric_pcie = {
     .params = pcie_params,
     .params_size = sizeof(PcieFabricParams),
   },
+  .uses = pcie_uses,
   .build = pcie_build,
 };

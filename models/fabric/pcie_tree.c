@@ -3,6 +3,8 @@
 #include "models/topology.h"
 #include "models/topology/node_graph.h"
 
+#include <string.h>
+
 const char *const pcie_nic_path_names[] = { "pix", "phb", "sys", NULL };
 
 /* A port: one link each way. */
@@ -49,6 +51,11 @@ static guint socket_of_nic(const PcieTree *tree, guint nic)
 static guint n_used_sockets(const PcieTree *tree)
 {
   return socket_of_switch(tree, tree->n_switches - 1) + 1;
+}
+
+bool pcie_uses_with_p2p(const void *params G_GNUC_UNUSED, const char *key)
+{
+  return strcmp(key, "host_rate") != 0;
 }
 
 bool pcie_params_check(const PcieParams *params, GError **error)

@@ -63,6 +63,9 @@ extern const char *const pcie_nic_path_names[];
 
 typedef struct PcieTree PcieTree;
 
+/** FabricOps.uses() of fabrics whose GPUs have peer access. */
+bool pcie_uses_with_p2p(const void *params, const char *key);
+
 /** False with SIM_ERROR_VALUE if the parameters do not fit one another. */
 bool pcie_params_check(const PcieParams *params, GError **error);
 

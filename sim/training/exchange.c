@@ -142,22 +142,21 @@ static void sum_tiers(Exchange *exchange)
   }
 }
 
-/* The first link from the first GPU to its neighbour; NULL on nodes of one GPU. */
-static const Link *local_port(const Topology *topology)
+/* Is NVLink what the first GPU reaches its neighbour by? */
+static bool has_nvlink(const Topology *topology)
 {
   g_autoptr(GArray) route = g_array_new(FALSE, FALSE, sizeof(guint32));
 
   if (topology_gpus_per_node(topology) > 1)
     topology_route(topology, 0, 1, 0, 0, route);
-  return route->len == 0 ? NULL
-                         : &topology_links(topology)[g_array_index(route, guint32, 0)];
+  return route->len > 0 &&
+         topology_links(topology)[g_array_index(route, guint32, 0)].tier == TIER_NVLINK;
 }
 
 static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollKind kind)
 {
   const Topology *topology = exchange->topology;
-  const Link *port = local_port(topology);
-  const TransportEffect *transport = topology_transport(topology);
+  const bool nvlink = has_nvlink(topology);
   Kind *one = g_new(Kind, 1);
 
   *one = (Kind){ .exchange = exchange };
@@ -170,17 +169,15 @@ static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollK
     .kind = kind,
     .n_nodes = topology_n_nodes(topology),
     .ranks_per_node = topology_gpus_per_node(topology),
-    .nvlink = port != NULL && port->tier == TIER_NVLINK,
-    .nvswitch =
-      node->fabric == &fabric_nvswitch && port != NULL && port->tier == TIER_NVLINK,
+    .nvlink = nvlink,
+    .nvswitch = nvlink && node->fabric == &fabric_nvswitch,
     .gpu_direct = topology_gpu_direct(topology),
-    .nic_path =
-      topology_nics_per_node(topology) > 0 ? topology_path_type(topology, 0) : PATH_ANY,
+    .nic_path = topology_path_type(topology, 0),
     .architecture = node->gpu.architecture,
     .n_nics = topology_nics_per_node(topology),
     .local_Bps = topology_gpu_Bps(topology),
     .node_Bps = topology_nics_per_node(topology) * topology_nic_Bps(topology),
-    .message_latency_s = transport->message_latency_s,
+    .message_latency_s = topology_message_latency_s(topology),
     .phases_of = phases_of,
     .slowdown_of = slowdown_of,
     .links = topology_links(topology),
