@@ -10,7 +10,7 @@ struct Compression {
   const Workload *workload;
   CodecDevice device;
   CompressionPlace place;
-  guint n_workers, n_nodes;
+  guint n_workers;
   guint64 min_size_B;
   guint first_layer, end_layer; /* first_layer and those before end_layer are encoded */
   bool *encodes;                /* of each gradient */
@@ -89,7 +89,6 @@ Compression *compression_new(const CompressionConfig *config, const Workload *wo
   self->workload = workload;
   self->place = config->place;
   self->n_workers = config->n_workers;
-  self->n_nodes = config->n_nodes;
   self->min_size_B = config->spec->min_size_B;
   self->device = device_of(config, gpu);
   find_layers(self, config->spec);
@@ -136,9 +135,11 @@ bool compression_check(const Compression *self, GError **error)
 
   if (self->place == COMPRESS_PIECES &&
       (self->codec->by_tensor || self->codec->after_backward)) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
-                "codec %s takes whole tensors of all GPUs; servers add pieces of them",
-                self->codec->info.name);
+    g_set_error(
+      error, SIM_ERROR, SIM_ERROR_VALUE,
+      "codec %s takes whole tensors of all GPUs; servers add pieces of them: choose "
+      "another codec, or a strategy that runs collectives, such as ddp",
+      self->codec->info.name);
     return false;
   }
   for (guint32 i = 0; i < n; i++) {
@@ -270,6 +271,22 @@ Encoding compression_encode_one(const Compression *compression, guint32 gradient
   return encode(compression, &gradient, 1);
 }
 
+Encoding compression_encode_part(const Compression *compression, guint32 gradient,
+                                 guint n_parts)
+{
+  Encoding encoding = compression_encode_one(compression, gradient);
+
+  for (guint r = 0; r < encoding.n_rounds; r++) {
+    encoding.rounds[r].size_B /= n_parts;
+    encoding.rounds[r].work_s /= n_parts;
+  }
+  encoding.encode_s /= n_parts;
+  encoding.decode_s /= n_parts;
+  encoding.message_B /= n_parts;
+  encoding.buffer_B /= n_parts;
+  return encoding;
+}
+
 Encoding compression_encode_piece(const Compression *self, guint32 gradient, double size_B)
 {
   CodecInput input = input_of(self, gradient);
@@ -285,7 +302,6 @@ Encoding compression_encode_piece(const Compression *self, guint32 gradient, dou
     .encode_s = encode_s,
     .decode_s = decode_s,
     .message_B = self->codec->wire_B(self->params, &input, 0),
-    .serve_s = self->n_nodes * decode_s + encode_s,
   };
 }
 
@@ -293,6 +309,11 @@ bool compression_is_plain_sum(const Compression *compression)
 {
   return compression->codec->n_rounds == 1 &&
          compression->codec->exchange(compression->params) == CODEC_SUM;
+}
+
+bool compression_is_stepwise(const Compression *compression)
+{
+  return compression->codec->n_rounds > 1;
 }
 
 const char *compression_codec(const Compression *compression)

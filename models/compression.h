@@ -47,12 +47,12 @@ typedef struct {
   const CompressionSpec *spec;
   CompressionPlace place;
   guint n_workers;
-  guint n_nodes; /**< as many pushes does a server add */
+  guint n_nodes;
 } CompressionConfig;
 
 /**
- * NULL for the codec "none", and where pieces are pushed to nobody. The workload must
- * outlive it. Transfer: caller frees with compression_free().
+ * NULL for the codec "none", and where pieces are pushed to nobody, on one node. The
+ * workload must outlive it. Transfer: caller frees with compression_free().
  */
 Compression *compression_new(const CompressionConfig *config, const Workload *workload,
                              const GpuSpec *gpu);
@@ -86,7 +86,6 @@ typedef struct {
   double decode_s;  /**< after the last */
   double message_B; /**< what one worker has to say in all rounds */
   double buffer_B;  /**< for the messages of the largest round as they arrive */
-  double serve_s;   /**< COMPRESS_PIECES: what a server needs beside adding [s] */
 } Encoding;
 
 /** Of the gradients (guint32, indices into the workload's) that travel together. */
@@ -95,6 +94,13 @@ Encoding compression_encode(const Compression *compression, const GArray *gradie
 /** The same for one gradient. */
 Encoding compression_encode_one(const Compression *compression, guint32 gradient);
 
+/**
+ * The same for one of @p n_parts equal pieces of a gradient that was encoded as a whole
+ * (COMPRESS_TENSORS): every round carries its part.
+ */
+Encoding compression_encode_part(const Compression *compression, guint32 gradient,
+                                 guint n_parts);
+
 /** COMPRESS_PIECES: of @p size_B bytes of a gradient, which takes no rounds. */
 Encoding compression_encode_piece(const Compression *compression, guint32 gradient,
                                   double size_B);
@@ -102,6 +108,10 @@ Encoding compression_encode_piece(const Compression *compression, guint32 gradie
 /** Is a sum of messages the message of the sum, in a single round? Then any way to sum them
  *  will do, in place of the codec's own. */
 bool compression_is_plain_sum(const Compression *compression);
+
+/** Does what it sends in a later round depend on all of an earlier one? Then a message
+ *  cannot travel in pieces. */
+bool compression_is_stepwise(const Compression *compression);
 
 /** The codec's name. Borrowed. */
 const char *compression_codec(const Compression *compression);

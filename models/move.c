@@ -5,8 +5,14 @@
 const char *const move_names[] = {
   [MOVE_LOCAL_REDUCE_SCATTER] = "local_reduce_scatter",
   [MOVE_LOCAL_ALL_GATHER] = "local_all_gather",
+  [MOVE_LOCAL_REDUCE] = "local_reduce",
+  [MOVE_LOCAL_BROADCAST] = "local_broadcast",
   [MOVE_TO_HOST] = "to_host",
   [MOVE_FROM_HOST] = "from_host",
+  [MOVE_LEADER_TO_HOST] = "leader_to_host",
+  [MOVE_LEADER_FROM_HOST] = "leader_from_host",
+  [MOVE_RACK_PUSH] = "rack_push",
+  [MOVE_RACK_PULL] = "rack_pull",
   [MOVE_PUSH] = "push",
   [MOVE_PULL] = "pull",
   [MOVE_CROSS_ALL_REDUCE] = "cross_all_reduce",
@@ -28,58 +34,104 @@ static void append_set(FlowSet *all, const FlowSet *one)
   }
 }
 
-static CollPhase local_ring(const Topology *topology, CollKind kind, FlowSet *set)
+/* Nodes that take part. */
+static guint first_node(const MoveSpec *spec)
+{
+  return spec->one_node > 0 ? spec->one_node - 1 : 0;
+}
+
+static guint end_node(const Topology *topology, const MoveSpec *spec)
+{
+  return spec->one_node > 0 ? spec->one_node : topology_n_nodes(topology);
+}
+
+/* GPUs that sum among themselves. */
+static guint group_gpus(const Topology *topology, const MoveSpec *spec)
 {
   const guint g = topology_gpus_per_node(topology);
-  g_autofree guint *gpus = g_new(guint, g);
+  return spec->switch_gpus == 0 ? g : MIN(spec->switch_gpus, g);
+}
+
+static void add_ring(const Topology *topology, CollKind kind, guint first_gpu, guint n_gpus,
+                     CollPhase *phase)
+{
+  g_autofree guint *gpus = g_new(guint, n_gpus);
+  g_autoptr(GArray) phases = coll_phases_new();
+
+  for (guint i = 0; i < n_gpus; i++)
+    gpus[i] = first_gpu + i;
+  g_autoptr(Group) group = group_new(gpus, n_gpus, topology_gpus_per_node(topology));
+  const CollCall call = { .kind = kind, .group = group, .n_rails = 1 };
+  coll_ring.phases(&call, topology, phases);
+  for (guint p = 0; p < phases->len; p++) {
+    const CollPhase *own = &g_array_index(phases, CollPhase, p);
+    append_set(phase->set, own->set);
+    phase->n_local_hops = MAX(phase->n_local_hops, own->n_local_hops);
+    phase->path_latency_s = MAX(phase->path_latency_s, own->path_latency_s);
+    phase->fill_s_per_B = MAX(phase->fill_s_per_B, own->fill_s_per_B);
+  }
+}
+
+static CollPhase local_rings(const Topology *topology, const MoveSpec *spec, CollKind kind,
+                             FlowSet *set)
+{
+  const guint g = topology_gpus_per_node(topology), part = group_gpus(topology, spec);
   CollPhase phase = { .set = set };
 
-  for (guint node = 0; node < topology_n_nodes(topology); node++) {
-    for (guint i = 0; i < g; i++)
-      gpus[i] = node * g + i;
-    g_autoptr(Group) group = group_new(gpus, g, g);
-    g_autoptr(GArray) phases = coll_phases_new();
-    const CollCall call = { .kind = kind, .group = group, .n_rails = 1 };
-    coll_ring.phases(&call, topology, phases);
-    for (guint p = 0; p < phases->len; p++) {
-      const CollPhase *own = &g_array_index(phases, CollPhase, p);
-      append_set(set, own->set);
-      phase.n_local_hops = MAX(phase.n_local_hops, own->n_local_hops);
-      phase.path_latency_s = MAX(phase.path_latency_s, own->path_latency_s);
-    }
-  }
+  for (guint node = first_node(spec); node < end_node(topology, spec); node++)
+    for (guint first = 0; first < g; first += part)
+      add_ring(topology, kind, node * g + first, MIN(part, g - first), &phase);
   return phase;
 }
 
-static CollPhase staging(const Topology *topology, bool to_host, FlowSet *set)
+/* Between GPUs and host memory: every GPU its part, or the first of every node all. */
+static CollPhase staging(const Topology *topology, const MoveSpec *spec, bool to_host,
+                         bool leaders, FlowSet *set)
 {
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  const double share = 1.0 / topology_gpus_per_node(topology);
+  const guint g = topology_gpus_per_node(topology);
+  const double share = leaders ? 1 : 1.0 / group_gpus(topology, spec);
 
-  for (guint gpu = 0; gpu < topology_n_gpus(topology); gpu++) {
-    g_array_set_size(links, 0);
-    topology_route_staging(topology, gpu, to_host, links);
-    flow_set_add(set, share, INFINITY, (const guint32 *)(const void *)links->data,
-                 links->len);
-  }
+  for (guint node = first_node(spec); node < end_node(topology, spec); node++)
+    for (guint local = 0; local < (leaders ? 1 : g); local++) {
+      g_array_set_size(links, 0);
+      topology_route_staging(topology, node * g + local, to_host, links);
+      flow_set_add(set, share, INFINITY, (const guint32 *)(const void *)links->data,
+                   links->len);
+    }
   return (CollPhase){ .set = set };
 }
 
-static CollPhase exchange_with(const Topology *topology, bool push, guint server,
-                               FlowSet *set)
+/* What one node says to @p server, or hears from it. */
+static void add_exchange(const Topology *topology, bool push, guint node, guint server,
+                         CollPhase *phase)
 {
   const guint n_rails = MAX(topology_nics_per_node(topology), 1);
+  const double share = 1.0 / n_rails;
+
+  for (guint rail = 0; rail < n_rails; rail++) {
+    const double latency_s =
+      push ? topology_add_push(topology, node, server, rail, share, phase->set)
+           : topology_add_host_flow(topology, server, node, rail, share, phase->set);
+    phase->n_net_hops = node == server ? phase->n_net_hops : 1;
+    phase->path_latency_s = MAX(phase->path_latency_s, latency_s);
+  }
+}
+
+/* With one machine, or inside every rack. */
+static CollPhase exchange_with(const Topology *topology, const MoveSpec *spec, bool push,
+                               bool in_rack, FlowSet *set)
+{
+  const guint rack = MAX(spec->rack_nodes, 1);
   CollPhase phase = { .set = set };
 
-  for (guint node = 0; node < topology_n_nodes(topology); node++)
-    for (guint rail = 0; rail < n_rails; rail++) {
-      const double share = 1.0 / n_rails;
-      const double latency_s =
-        push ? topology_add_push(topology, node, server, rail, share, set)
-             : topology_add_host_flow(topology, server, node, rail, share, set);
-      phase.n_net_hops = node == server ? phase.n_net_hops : 1;
-      phase.path_latency_s = MAX(phase.path_latency_s, latency_s);
-    }
+  for (guint node = first_node(spec); node < end_node(topology, spec); node++) {
+    const guint leader = node - node % rack;
+    if (in_rack)
+      add_exchange(topology, push, node, leader, &phase);
+    else if (node == leader)
+      add_exchange(topology, push, node, spec->machine, &phase);
+  }
   transport_limit_incast(&topology_transport(topology)->incast, topology_links(topology),
                          set);
   return phase;
@@ -124,25 +176,40 @@ static CollPhase host_ring(const Topology *topology, FlowSet *set)
   return (CollPhase){ .set = set, .n_net_hops = n_hops, .path_latency_s = n_hops * hop_s };
 }
 
-CollPhase move_phase(const Topology *topology, Move move, guint server)
+CollPhase move_phase(const Topology *topology, const MoveSpec *spec)
 {
+  const Move move = spec->move;
   FlowSet *set = flow_set_new();
   CollPhase phase = { 0 };
 
   switch (move) {
   case MOVE_LOCAL_REDUCE_SCATTER:
-    phase = local_ring(topology, COLL_REDUCE_SCATTER, set);
+    phase = local_rings(topology, spec, COLL_REDUCE_SCATTER, set);
     break;
   case MOVE_LOCAL_ALL_GATHER:
-    phase = local_ring(topology, COLL_ALL_GATHER, set);
+    phase = local_rings(topology, spec, COLL_ALL_GATHER, set);
+    break;
+  case MOVE_LOCAL_REDUCE:
+    phase = local_rings(topology, spec, COLL_REDUCE, set);
+    break;
+  case MOVE_LOCAL_BROADCAST:
+    phase = local_rings(topology, spec, COLL_BROADCAST, set);
     break;
   case MOVE_TO_HOST:
   case MOVE_FROM_HOST:
-    phase = staging(topology, move == MOVE_TO_HOST, set);
+    phase = staging(topology, spec, move == MOVE_TO_HOST, false, set);
+    break;
+  case MOVE_LEADER_TO_HOST:
+  case MOVE_LEADER_FROM_HOST:
+    phase = staging(topology, spec, move == MOVE_LEADER_TO_HOST, true, set);
     break;
   case MOVE_PUSH:
   case MOVE_PULL:
-    phase = exchange_with(topology, move == MOVE_PUSH, server, set);
+    phase = exchange_with(topology, spec, move == MOVE_PUSH, false, set);
+    break;
+  case MOVE_RACK_PUSH:
+  case MOVE_RACK_PULL:
+    phase = exchange_with(topology, spec, move == MOVE_RACK_PUSH, true, set);
     break;
   case MOVE_CROSS_ALL_REDUCE:
     phase = cross_rings(topology, set);

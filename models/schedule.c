@@ -74,3 +74,11 @@ guint schedule_n_parts(double size_B, double partition_B)
 {
   return (guint)MAX(ceil(size_B / partition_B), 1);
 }
+
+bool schedule_cuts_any(const Workload *workload, double partition_B)
+{
+  for (guint i = 0; i < workload_n_gradients(workload); i++)
+    if (schedule_n_parts(workload_gradient(workload, i)->size_B, partition_B) > 1)
+      return true;
+  return false;
+}

@@ -106,6 +106,8 @@ typedef struct {
   double bucket_cap_B;
   bool from_start; /**< the first iteration has the buckets of all others */
   bool registered; /**< buckets are cut in the order of registration, and never rebuilt */
+  const GArray *ends; /**< guint32 per bucket: the number after its last gradient, in place
+                           of the limits; NULL: cut by them. Copied */
 } DdpBucketRule;
 
 /** Params of schedule_priority_partition. */
@@ -115,6 +117,9 @@ typedef struct {
 
 /** The fewest equal pieces of at most @p partition_B that @p size_B is cut into, >= 1. */
 guint schedule_n_parts(double size_B, double partition_B);
+
+/** Is any gradient of @p workload larger than @p partition_B? */
+bool schedule_cuts_any(const Workload *workload, double partition_B);
 
 /** Params of schedule_merged and schedule_predictive. */
 typedef struct {

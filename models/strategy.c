@@ -77,8 +77,17 @@ bool composition_check(const Composition *composition, const Compression *compre
                        GError **error)
 {
   const GArray *stages = composition->pipeline.stages;
-  bool replaceable = compression_is_plain_sum(compression) ||
-                     compression_place(compression) == COMPRESS_PIECES;
+  bool replaceable = false;
+
+  if (composition->cuts_messages && compression_is_stepwise(compression)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                "codec %s sends what depends on a whole message before, but the strategy "
+                "cuts messages into pieces: choose a larger partition, or another codec",
+                compression_codec(compression));
+    return false;
+  }
+  replaceable = compression_is_plain_sum(compression) ||
+                compression_place(compression) == COMPRESS_PIECES;
 
   for (guint s = 0; s < stages->len; s++) {
     const Stage *stage = &g_array_index(stages, Stage, s);

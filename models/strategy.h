@@ -16,7 +16,8 @@ typedef enum {
   STAGE_MOVE,       /**< stage_wait_s(), then a movement of models/move.h */
   STAGE_ENCODE,     /**< takes what the codec needs before its first round */
   STAGE_DECODE,     /**< takes what it needs after the last */
-  STAGE_SERVE,      /**< stage_wait_s(), and what a server needs to decode and encode */
+  STAGE_SERVE,      /**< stage_wait_s(), and what a server needs to decode, and to encode
+                         unless it answers in full */
 } StageKind;
 
 /** One stage of the way of a unit. Consecutive stages on one resource hold it together. */
@@ -36,6 +37,8 @@ typedef struct {
   double message_B;        /**< STAGE_COLLECTIVE: its size; 0: the unit's [B] */
   Move move;               /**< STAGE_MOVE; pushes to and pulls from Unit.server */
   bool moves_message;      /**< STAGE_MOVE: what a codec made of the unit, if it did */
+  guint n_pushes;          /**< STAGE_SERVE: messages that it decodes */
+  bool answers_in_full;    /**< STAGE_SERVE: what is pulled is not encoded */
   double alpha_s;          /**< STAGE_MOVE, per hop on its longest way, on top of what the
                                 transport takes between machines [s] */
 } Stage;
@@ -97,15 +100,19 @@ typedef struct {
   guint n_servers;         /**< that units may name; 0 without STAGE_MOVE to servers */
   guint n_extra_servers;   /**< of them, the first so many run on machines of their own, the
                                 others on the nodes in turn */
+  guint rack_nodes;        /**< nodes that share an aggregator; see MoveSpec */
+  guint switch_gpus;       /**< GPUs that sum among themselves; see MoveSpec */
   bool crosses_iterations; /**< a layer's next forward waits for its own gradients only;
                                 false: for all, after every backward */
   bool every_backward;     /**< gradients travel in every accumulation step, not in the last
                                 alone */
   GArray *fetches;         /**< of Fetch, in the order of need: forward, then backward */
   guint ahead_units;       /**< so many fetches are asked for before their turn, ... */
-  double ahead_B;          /**< ... or more, until they make so many bytes */
-  guint optimizer_ranks;   /**< GPUs that share one optimizer step; 0: each takes it all */
-  MemoryShards shards;     /**< what a GPU holds of the model */
+  guint ahead_backward_units; /**< ... so many of those before a layer's backward, ... */
+  double ahead_B;             /**< ... or more, until they make so many bytes */
+  bool cuts_messages;    /**< some gradient, as large as its message, travels in pieces */
+  guint optimizer_ranks; /**< GPUs that share one optimizer step; 0: each takes it all */
+  MemoryShards shards;   /**< what a GPU holds of the model */
 } Composition;
 
 typedef struct {
@@ -129,8 +136,10 @@ extern const StrategyOps strategy_mg_wfbp;
 extern const StrategyOps strategy_bandwidth_policy;
 extern const StrategyOps strategy_predictive;
 extern const StrategyOps strategy_zero;
+extern const StrategyOps strategy_fsdp;
 extern const StrategyOps strategy_byteps;
 extern const StrategyOps strategy_parameter_server;
+extern const StrategyOps strategy_hierarchical_ps;
 extern const StrategyOps strategy_p3;
 
 /** Machine that server @p server runs on, of topology_n_machines(). */

@@ -36,6 +36,16 @@ static guint32 bucket_end(const GArray *ends, guint bucket)
   return g_array_index(ends, guint32, bucket);
 }
 
+static GArray *cut(const DdpBucketRule *rule, const Workload *workload)
+{
+  if (rule->ends != NULL)
+    return g_array_copy((GArray *)rule->ends);
+  return rule->registered
+           ? schedule_cut_buckets_registered(workload, rule->first_bucket_B,
+                                             rule->bucket_cap_B)
+           : schedule_cut_buckets(workload, rule->first_bucket_B, rule->bucket_cap_B);
+}
+
 static void *ddp_bucket_new(const void *params, const Workload *workload)
 {
   const DdpBucketRule *rule = params;
@@ -43,10 +53,7 @@ static void *ddp_bucket_new(const void *params, const Workload *workload)
 
   self->workload = workload;
   self->first_ends = schedule_cut_buckets(workload, INFINITY, INFINITY);
-  self->rebuilt_ends =
-    rule->registered
-      ? schedule_cut_buckets_registered(workload, rule->first_bucket_B, rule->bucket_cap_B)
-      : schedule_cut_buckets(workload, rule->first_bucket_B, rule->bucket_cap_B);
+  self->rebuilt_ends = cut(rule, workload);
   self->from_start = rule->registered || rule->from_start;
   self->bucket_of = g_new(guint, workload->gradients->len);
   self->n_pending = g_new(guint, self->rebuilt_ends->len);

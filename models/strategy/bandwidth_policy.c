@@ -10,6 +10,8 @@
  *
  *     an urgent gradient waits for one piece at most
  *
+ * A codec encodes each gradient before it is queued: what is large or small is its message.
+ *
  * Not a real system's strategy but the rule of three that operators give, made of
  * ByteScheduler's pieces and NCCL's streams.
  */
@@ -78,6 +80,11 @@ static void policy_compose(const void *params, const StrategyContext *context,
   };
   const guint wire = pipeline_add_resource(&out->pipeline, "wire", self->streams);
 
+  const guint coder = context->compression == NULL
+                        ? 0
+                        : pipeline_add_resource(&out->pipeline, "codec stream", 1);
+
+  strategy_add_encode(&out->pipeline, context, coder);
   pipeline_resource(&out->pipeline, wire)->by_priority = self->preempt;
   pipeline_resource(&out->pipeline, wire)->exclusive_B = (double)self->large_B;
   pipeline_add_stage(&out->pipeline, &(Stage){
@@ -86,6 +93,8 @@ static void policy_compose(const void *params, const StrategyContext *context,
                                        .collective = COLL_ALL_REDUCE,
                                        .resource = wire,
                                      });
+  strategy_add_decode(&out->pipeline, context, coder, false);
+  out->cuts_messages = schedule_cuts_any(context->workload, rule.partition_B);
   out->crosses_iterations = self->cross_barrier;
   out->schedule = &schedule_priority_partition;
   out->schedule_state = out->schedule->new (&rule, context->workload);
@@ -99,5 +108,6 @@ const StrategyOps strategy_bandwidth_policy = {
     .params = policy_params,
     .params_size = sizeof(PolicyParams),
   },
+  .place = COMPRESS_TENSORS,
   .compose = policy_compose,
 };

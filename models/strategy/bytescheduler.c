@@ -11,6 +11,9 @@
  *     (credit + partition) / bandwidth
  *
  * Layers of the next forward pass wait for their own gradients only ("cross barrier").
+ * A codec encodes each gradient before it is queued, as Horovod's compression does: what is
+ * cut, and what credit counts, are messages.
+ *
  * Every rank sends in the order of rank 0; telling the others is not charged, it hides
  * behind the pieces under way. The tuner of credit and partition is not modelled.
  *
@@ -75,7 +78,10 @@ static void bytescheduler_compose(const void *params, const StrategyContext *con
   Pipeline *pipeline = &out->pipeline;
   const guint gate = pipeline_add_resource(pipeline, "scheduler", 1);
   const guint stream = pipeline_add_resource(pipeline, "nccl stream", 1);
+  const guint coder =
+    context->compression == NULL ? 0 : pipeline_add_resource(pipeline, "codec stream", 1);
 
+  strategy_add_encode(pipeline, context, coder);
   pipeline_resource(pipeline, gate)->by_priority = true;
   pipeline_resource(pipeline, gate)->credit_B = self->credit * element_B;
   pipeline_resource(pipeline, gate)->credit_stage = G_MAXUINT;
@@ -94,6 +100,8 @@ static void bytescheduler_compose(const void *params, const StrategyContext *con
                                  .collective = COLL_ALL_REDUCE,
                                  .resource = stream,
                                });
+  strategy_add_decode(pipeline, context, coder, false);
+  out->cuts_messages = schedule_cuts_any(context->workload, rule.partition_B);
   out->crosses_iterations = self->cross_barrier;
   out->schedule = &schedule_priority_partition;
   out->schedule_state = out->schedule->new (&rule, context->workload);
@@ -107,5 +115,6 @@ const StrategyOps strategy_bytescheduler = {
     .params = bytescheduler_params,
     .params_size = sizeof(ByteschedulerParams),
   },
+  .place = COMPRESS_TENSORS,
   .compose = bytescheduler_compose,
 };

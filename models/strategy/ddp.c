@@ -13,9 +13,8 @@
  * A codec is a communication hook: it encodes a full bucket at once, after the copies into
  * it and on the same stream, and decodes it before the copies out.
  *
- * Buffers (the running statistics of batch normalisation) go from rank 0 to all before
- * forward. The broadcast is charged as an all-gather of as many bytes: both go round the
- * ring in as many hops as there are other ranks.
+ * Buffers (the running statistics of batch normalisation) are broadcast from rank 0 before
+ * forward, in one message.
  *
  * find_unused_parameters walks the graph in every iteration, which costs the host time that
  * nobody measured and that is not charged.
@@ -116,7 +115,7 @@ static void broadcast_buffers(const StrategyContext *context, guint stream,
   pipeline_add_stage(&out->pipeline, &(Stage){
                                        .name = "buffers",
                                        .kind = STAGE_COLLECTIVE,
-                                       .collective = COLL_ALL_GATHER,
+                                       .collective = COLL_BROADCAST,
                                        .resource = stream,
                                        .route = ROUTE_FETCHES,
                                      });

@@ -5,6 +5,19 @@
  * The GPUs of a node sum first (kvstore "dist_device_sync"); a node pushes every array to
  * its server, which updates the weights once all nodes have pushed; then the nodes pull.
  *
+ * A codec works on the way to the server, as MXNet's gradient compression does: the host's
+ * threads encode each array, the server decodes every push, adds and updates, and answers
+ * with the weights in full. MXNet has two bits and one; P3Store has none, here it is as the
+ * others.
+ *
+ * The hierarchical one sums on one GPU of every node, which leads it to the servers, and,
+ * with an aggregator, in racks of r of the n nodes before that. A message of M bytes, NICs
+ * of B and k servers of their own then take, one after another,
+ *
+ *     max(M, (r - 1) M) / B + max(M / B, (n / r) M / (k B))       and the same back
+ *
+ * A codec works between the aggregators and the servers only: what crosses racks.
+ *
  * Source: M. Li et al., "Scaling Distributed Machine Learning with the Parameter Server",
  * OSDI 2014; MXNet kvstore_dist.h. P3: A. Jayarajan et al., "Priority-based Parameter
  * Propagation for Distributed DNN Training", MLSys 2019; MXNet p3store.h.
@@ -12,6 +25,7 @@
 #include "models/strategy/servers.h"
 
 typedef struct {
+  guint rack_nodes;
   guint servers;
   bool colocated;
   guint bigarray_bound;
@@ -47,15 +61,27 @@ typedef struct {
     .min = 0, .max = 1, .help = "start of one copy between GPU and host",                    \
     .origin = STRATEGY_KERNEL_LAUNCH_ORIGIN }
 
+#define BIGARRAY_PARAM                                                                       \
+  { .key = "bigarray_bound", .type = PARAM_COUNT, .offset = offsetof(ServerParams, bigarray_bound), \
+    .fallback = "1000000", .min = 1, .max = 1e9,                                             \
+    .help = "arrays of fewer values lie whole on one server, others on all",                 \
+    .origin = "MXNet env_var.md, MXNET_KVSTORE_BIGARRAY_BOUND" }
+
 static const ParamSpec parameter_server_params[] = {
   SERVER_PARAMS,
-  { .key = "bigarray_bound", .type = PARAM_COUNT, .offset = offsetof(ServerParams, bigarray_bound),
-    .fallback = "1000000", .min = 1, .max = 1e9,
-    .help = "arrays of fewer values lie whole on one server, others on all",
-    .origin = "MXNet env_var.md, MXNET_KVSTORE_BIGARRAY_BOUND" },
+  BIGARRAY_PARAM,
   PARAM_END,
 };
 
+static const ParamSpec hierarchical_ps_params[] = {
+  SERVER_PARAMS,
+  BIGARRAY_PARAM,
+  { .key = "nodes_per_aggregator", .type = PARAM_COUNT,
+    .offset = offsetof(ServerParams, rack_nodes), .fallback = "1", .min = 1, .max = 1e6,
+    .help = "nodes in a row, such as a rack's, whose first one sums before servers do",
+    .origin = "our choice: node leaders go to the servers themselves" },
+  PARAM_END,
+};
 static const ParamSpec p3_params[] = {
   SERVER_PARAMS,
   { .key = "slice_threshold", .type = PARAM_COUNT,
@@ -74,6 +100,7 @@ static ServersPlan plan_of(const ServerParams *self, GArray *pieces)
     .pieces = pieces,
     .server_sum_Bps = self->server_sum_rate_Bps,
     .update_passes = self->update_passes,
+    .pulls_in_full = true,
     .message_s = self->message_latency_s,
     .kernel_launch_s = self->kernel_launch_s,
   };
@@ -86,6 +113,19 @@ static void parameter_server_compose(const void *params, const StrategyContext *
   const ServersPlan plan = plan_of(
     self, placement_big_arrays(context->workload, self->bigarray_bound, self->servers));
 
+  servers_compose(&plan, context, out);
+}
+
+/* One GPU of a node sums, and one node of a rack. */
+static void hierarchical_compose(const void *params, const StrategyContext *context,
+                                 Composition *out)
+{
+  const ServerParams *self = params;
+  ServersPlan plan = plan_of(
+    self, placement_big_arrays(context->workload, self->bigarray_bound, self->servers));
+
+  plan.by_leaders = true;
+  plan.rack_nodes = self->rack_nodes;
   servers_compose(&plan, context, out);
 }
 
@@ -109,7 +149,20 @@ const StrategyOps strategy_parameter_server = {
     .params = parameter_server_params,
     .params_size = sizeof(ServerParams),
   },
+  .place = COMPRESS_PIECES,
   .compose = parameter_server_compose,
+};
+
+const StrategyOps strategy_hierarchical_ps = {
+  .info = {
+    .name = "hierarchical_ps",
+    .summary = "a parameter server of node leaders, and of racks if asked for",
+    .source = "Li et al., OSDI 2014; MXNet kvstore dist_sync on comm.h CommCPU, CommDevice",
+    .params = hierarchical_ps_params,
+    .params_size = sizeof(ServerParams),
+  },
+  .place = COMPRESS_PIECES,
+  .compose = hierarchical_compose,
 };
 
 const StrategyOps strategy_p3 = {
@@ -120,5 +173,6 @@ const StrategyOps strategy_p3 = {
     .params = p3_params,
     .params_size = sizeof(ServerParams),
   },
+  .place = COMPRESS_PIECES,
   .compose = p3_compose,
 };

@@ -1,8 +1,8 @@
 #include "models/strategy/servers.h"
 
-static void add_local(Pipeline *pipeline, const char *name, Move move, guint resource)
+static void add_local(Pipeline *pipeline, Move move, guint resource)
 {
-  pipeline_add_stage(pipeline, &(Stage){ .name = name,
+  pipeline_add_stage(pipeline, &(Stage){ .name = move_names[move],
                                          .kind = STAGE_MOVE,
                                          .move = move,
                                          .resource = resource,
@@ -27,27 +27,62 @@ static guint add_server_queue(Pipeline *pipeline, const char *name)
   return resource;
 }
 
-static void add_message(Pipeline *pipeline, const char *name, Move move, double message_s)
+static void add_message(Pipeline *pipeline, const char *name, Move move, bool in_full,
+                        double message_s)
 {
   pipeline_add_stage(pipeline, &(Stage){ .name = name,
                                          .kind = STAGE_MOVE,
                                          .move = move,
-                                         .moves_message = true,
+                                         .moves_message = !in_full,
                                          .resource = add_server_queue(pipeline, name),
                                          .alpha_s = message_s });
 }
 
-/* A server adds while it receives, so that only the last push is left to add; what it must
- * decode first, it adds when all is there. */
+/* One summing step of nodes, or of servers: what arrives is added while it does, so that
+ * only the last message is left to add; what must be decoded first is added when all is
+ * there. */
+static void add_rack_push(Pipeline *pipeline, const ServersPlan *plan)
+{
+  pipeline_add_stage(pipeline,
+                     &(Stage){ .name = "rack_push",
+                               .kind = STAGE_MOVE,
+                               .move = MOVE_RACK_PUSH,
+                               .resource = pipeline_add_resource(pipeline, "rack push", 1),
+                               .alpha_s = plan->message_s });
+  pipeline_add_stage(pipeline,
+                     &(Stage){ .name = "rack_sum",
+                               .kind = STAGE_WAIT,
+                               .resource = pipeline_add_resource(pipeline, "aggregator", 1),
+                               .per_B_s = 1 / plan->server_sum_Bps });
+}
+
+static void add_rack_pull(Pipeline *pipeline, const ServersPlan *plan)
+{
+  pipeline_add_stage(pipeline,
+                     &(Stage){ .name = "rack_pull",
+                               .kind = STAGE_MOVE,
+                               .move = MOVE_RACK_PULL,
+                               .resource = pipeline_add_resource(pipeline, "rack pull", 1),
+                               .alpha_s = plan->message_s });
+}
+
+static guint n_pushes(const ServersPlan *plan, const StrategyContext *context)
+{
+  const guint rack = MAX(plan->rack_nodes, 1);
+  return (context->n_nodes + rack - 1) / rack;
+}
+
 static void add_sum(Pipeline *pipeline, const ServersPlan *plan,
                     const StrategyContext *context)
 {
   const bool decodes = context->compression != NULL;
-  const double n_left = decodes ? context->n_nodes : 1;
+  const double n_left = decodes ? n_pushes(plan, context) : 1;
 
   pipeline_add_stage(
     pipeline, &(Stage){ .name = "sum",
                         .kind = decodes ? STAGE_SERVE : STAGE_WAIT,
+                        .n_pushes = n_pushes(plan, context),
+                        .answers_in_full = plan->pulls_in_full,
                         .resource = add_server_queue(pipeline, "server"),
                         .per_B_s = (n_left + plan->update_passes) / plan->server_sum_Bps });
 }
@@ -56,16 +91,24 @@ static void add_sum(Pipeline *pipeline, const ServersPlan *plan,
 static void add_network(Pipeline *pipeline, const ServersPlan *plan,
                         const StrategyContext *context)
 {
+  const bool racks = plan->rack_nodes > 1;
   const guint threads =
     context->compression == NULL ? 0 : pipeline_add_resource(pipeline, "codec threads", 1);
 
-  add_copy(pipeline, "copy_d2h", MOVE_TO_HOST, plan->kernel_launch_s);
+  add_copy(pipeline, "copy_d2h", plan->by_leaders ? MOVE_LEADER_TO_HOST : MOVE_TO_HOST,
+           plan->kernel_launch_s);
+  if (racks)
+    add_rack_push(pipeline, plan);
   strategy_add_encode(pipeline, context, threads);
-  add_message(pipeline, "push", MOVE_PUSH, plan->message_s);
+  add_message(pipeline, "push", MOVE_PUSH, false, plan->message_s);
   add_sum(pipeline, plan, context);
-  add_message(pipeline, "pull", MOVE_PULL, plan->message_s);
-  strategy_add_decode(pipeline, context, threads, false);
-  add_copy(pipeline, "copy_h2d", MOVE_FROM_HOST, plan->kernel_launch_s);
+  add_message(pipeline, "pull", MOVE_PULL, plan->pulls_in_full, plan->message_s);
+  if (!plan->pulls_in_full)
+    strategy_add_decode(pipeline, context, threads, false);
+  if (racks)
+    add_rack_pull(pipeline, plan);
+  add_copy(pipeline, "copy_h2d", plan->by_leaders ? MOVE_LEADER_FROM_HOST : MOVE_FROM_HOST,
+           plan->kernel_launch_s);
 }
 
 static void set_schedule(const ServersPlan *plan, const Workload *workload,
@@ -94,7 +137,8 @@ void servers_compose(const ServersPlan *plan, const StrategyContext *context,
     .credit_stage = 0,
   };
   if (has_neighbours)
-    add_local(pipeline, "local_reduce_scatter", MOVE_LOCAL_REDUCE_SCATTER, reduce);
+    add_local(pipeline, plan->by_leaders ? MOVE_LOCAL_REDUCE : MOVE_LOCAL_REDUCE_SCATTER,
+              reduce);
   else
     pipeline_add_stage(pipeline,
                        &(Stage){ .name = "queue", .kind = STAGE_WAIT, .resource = reduce });
@@ -102,10 +146,11 @@ void servers_compose(const ServersPlan *plan, const StrategyContext *context,
     add_network(pipeline, plan, context);
     out->n_servers = plan->n_servers;
     out->n_extra_servers = plan->n_extra;
+    out->rack_nodes = plan->rack_nodes;
     out->server_sum_Bps = context->compression == NULL ? plan->server_sum_Bps : 0;
   }
   if (has_neighbours)
-    add_local(pipeline, "local_all_gather", MOVE_LOCAL_ALL_GATHER,
+    add_local(pipeline, plan->by_leaders ? MOVE_LOCAL_BROADCAST : MOVE_LOCAL_ALL_GATHER,
               pipeline_add_resource(pipeline, "broadcast", 1));
   set_schedule(plan, context->workload, out);
 }

@@ -11,8 +11,10 @@ const ModuleInfo *const strategy_table[] = {
   &strategy_bandwidth_policy.info,
   &strategy_predictive.info,
   &strategy_zero.info,
+  &strategy_fsdp.info,
   &strategy_byteps.info,
   &strategy_parameter_server.info,
+  &strategy_hierarchical_ps.info,
   &strategy_p3.info,
   NULL,
 };

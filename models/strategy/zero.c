@@ -151,6 +151,7 @@ static void gather_layers(const ZeroParams *self, const StrategyContext *context
   }
   out->ahead_B = self->prefetch_bucket * size_B;
   out->ahead_units = self->prefetch_units;
+  out->ahead_backward_units = self->prefetch_units;
   out->communication_B +=
     MIN(kept + (1 + self->prefetch_units) * largest + self->prefetch_bucket, behind) *
     size_B;

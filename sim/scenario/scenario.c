@@ -112,7 +112,9 @@ static void check_compression(const Binder *binder, const Section *section,
       setup->model == NULL)
     return;
   if (setup->strategy->place == COMPRESS_NOTHING) {
-    g_autofree char *cause = g_strdup_printf("strategy %s takes no codec yet but \"none\"",
+    g_autofree char *cause = g_strdup_printf("strategy %s takes no codec but \"none\": "
+                                             "write that, or choose another strategy, such "
+                                             "as ddp, horovod or byteps",
                                              setup->strategy->info.name);
     bind_blame(binder, section, "codec", bind_member(section, "codec"), cause);
     return;
@@ -131,7 +133,10 @@ static void check_compression(const Binder *binder, const Section *section,
     compression_new(&config, workload, &setup->cluster.node.gpu);
   if (compression == NULL)
     return;
-  const StrategyContext context = { .workload = workload,
+  Workload *messages = setup->strategy->place == COMPRESS_TENSORS
+                         ? compression_workload_new(compression)
+                         : NULL;
+  const StrategyContext context = { .workload = messages != NULL ? messages : workload,
                                     .gpu = &setup->cluster.node.gpu,
                                     .n_nodes = setup->cluster.n_nodes,
                                     .gpus_per_node = setup->cluster.node.n_gpus,
@@ -141,6 +146,7 @@ static void check_compression(const Binder *binder, const Section *section,
   if (!compression_check(compression, &error) ||
       !composition_check(&composition, compression, &error))
     bind_blame(binder, section, "", NULL, error->message);
+  compression_workload_free(messages);
 }
 
 static void bind_compression(Binder *binder, const Section *root, Setup *setup)

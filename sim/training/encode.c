@@ -78,6 +78,10 @@ void job_encode_item(Job *job, Item *item)
   item->is_encoded = job->encodes;
   if (job->encodes && compression_place(job->compression) == COMPRESS_PIECES)
     encode_piece(job, item);
+  else if (job->encodes && item->unit.n_parts > 1)
+    item->encoding = compression_encode_part(
+      job->compression, g_array_index(item->unit.gradients, guint32, 0),
+      item->unit.n_parts);
   else if (job->encodes)
     item->encoding = compression_encode(job->compression, item->unit.gradients);
   if (job->compression != NULL && job->timeline.measuring)

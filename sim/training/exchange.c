@@ -111,10 +111,10 @@ static void lay(Exchange *exchange, const Kind *kind, const CollOps *collective)
   keep(exchange, &laid);
 }
 
-static void lay_move(Exchange *exchange, Move move, guint server, guint machine)
+static void lay_move(Exchange *exchange, const MoveSpec *spec, guint server)
 {
-  Laid laid = { .move = move, .server = server, .phases = coll_phases_new() };
-  const CollPhase phase = move_phase(exchange->topology, move, machine);
+  Laid laid = { .move = spec->move, .server = server, .phases = coll_phases_new() };
+  const CollPhase phase = move_phase(exchange->topology, spec);
 
   g_array_append_val(laid.phases, phase);
   keep(exchange, &laid);
@@ -122,13 +122,15 @@ static void lay_move(Exchange *exchange, Move move, guint server, guint machine)
 
 static void lay_moves(Exchange *exchange, const ExchangeNeeds *needs)
 {
-  for (Move move = 0; move < MOVE_N; move++) {
-    if (!(needs->moves & 1u << move))
-      continue;
-    const guint n = move_needs_server(move) ? needs->n_servers : 1;
-    for (guint server = 0; server < n; server++)
-      lay_move(exchange, move, server,
-               move_needs_server(move) ? needs->machines[server] : 0);
+  MoveSpec spec = { .rack_nodes = needs->rack_nodes, .switch_gpus = needs->switch_gpus };
+
+  for (spec.move = 0; spec.move < MOVE_N; spec.move++) {
+    const bool served = move_needs_server(spec.move);
+    const guint n = needs->moves & 1u << spec.move ? (served ? needs->n_servers : 1) : 0;
+    for (guint server = 0; server < n; server++) {
+      spec.machine = served ? needs->machines[server] : 0;
+      lay_move(exchange, &spec, server);
+    }
   }
 }
 
@@ -364,7 +366,6 @@ LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double si
 static double idle_s(const Laid *laid, const LibraryChoice *choice, double size_B)
 {
   double time_s = choice->launch_s;
-
   for (guint p = 0; p < laid->phases->len; p++)
     time_s +=
       coll_phase_idle_s(&g_array_index(laid->phases, CollPhase, p), &choice->terms, size_B);
@@ -427,7 +428,6 @@ ExchangePhase exchange_move(const Exchange *exchange, Move move, guint server,
 void exchange_transfer(Engine *engine, const ExchangePhase *phase)
 {
   const double end_s = engine_now_s(engine) + phase->least_s;
-
   engine_transfer(engine, phase->set, phase->wire_B);
   if (engine_now_s(engine) < end_s)
     engine_sleep(engine, end_s - engine_now_s(engine));
@@ -443,11 +443,11 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier)
   return exchange->tier_n_links[tier];
 }
 
-/* Without a library that runs it, messages are as quick as light. */
 static CollTerms terms_of(const Exchange *exchange, CollKind kind, double size_B)
 {
-  return find_kind(exchange, kind) != NULL ? exchange_choose(exchange, kind, size_B).terms
-                                           : (CollTerms){ .wire_factor = 1 };
+  if (find_kind(exchange, kind) == NULL) /* nobody runs it: messages as quick as light */
+    return (CollTerms){ .wire_factor = 1 };
+  return exchange_choose(exchange, kind, size_B).terms;
 }
 
 double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)

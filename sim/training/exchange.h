@@ -29,6 +29,8 @@ typedef struct {
   const guint *machines; /**< of each server; borrowed for the call */
   guint n_servers;
   guint n_extra_servers; /**< machines beside the nodes */
+  guint rack_nodes;      /**< see MoveSpec */
+  guint switch_gpus;     /**< see MoveSpec */
   double server_sum_Bps; /**< see ClusterSpec */
 } ExchangeNeeds;
 

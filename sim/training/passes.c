@@ -112,12 +112,19 @@ static void ask(Worker *worker)
     job_fetch(job, fetch);
 }
 
+static guint ahead_units(const Composition *composition, const Fetch *fetch)
+{
+  return fetch->backward ? composition->ahead_backward_units : composition->ahead_units;
+}
+
 static void ask_ahead(Worker *worker)
 {
-  const Composition *composition = worker->job->composition;
+  const Job *job = worker->job;
+  const Composition *composition = job->composition;
 
-  while (worker->n_asked < n_fetches(worker->job) &&
-         (worker->n_asked - worker->n_used < composition->ahead_units ||
+  while (worker->n_asked < n_fetches(job) &&
+         (worker->n_asked - worker->n_used <
+            ahead_units(composition, fetch_at(job, worker->n_asked)) ||
           worker->ahead_B < composition->ahead_B))
     ask(worker);
 }

@@ -197,6 +197,13 @@ static void run_rounds(Job *job, const Encoding *encoding)
   }
 }
 
+/* What a server does beside adding, on CPUs like those of the hosts. */
+static double serve_s(const Stage *stage, const Encoding *encoding)
+{
+  return stage->n_pushes * encoding->decode_s +
+         (stage->answers_in_full ? 0 : encoding->encode_s);
+}
+
 static void run_stage(Job *job, const Stage *stage, const Item *item)
 {
   const Unit *unit = &item->unit;
@@ -224,7 +231,7 @@ static void run_stage(Job *job, const Stage *stage, const Item *item)
     break;
   case STAGE_SERVE:
     engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B) +
-                                item->encoding.serve_s);
+                                serve_s(stage, &item->encoding));
     break;
   }
 }

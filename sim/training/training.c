@@ -359,6 +359,8 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
   ExchangeNeeds needs = { .machines = machines,
                           .n_servers = composition->n_servers,
                           .n_extra_servers = composition->n_extra_servers,
+                          .rack_nodes = composition->rack_nodes,
+                          .switch_gpus = composition->switch_gpus,
                           .server_sum_Bps = composition->server_sum_Bps };
 
   if (!check_servers(setup, composition, error))

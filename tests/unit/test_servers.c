@@ -38,7 +38,8 @@ static Workload *workload_of_scenario(const Scenario *scenario)
 static void add_load(const Topology *topology, Move move, guint machine, double part_B,
                      double *load_B)
 {
-  const CollPhase phase = move_phase(topology, move, machine);
+  const CollPhase phase =
+    move_phase(topology, &(MoveSpec){ .move = move, .machine = machine });
   g_autoptr(FlowSet) set = phase.set;
 
   for (guint f = 0; f < flow_set_n_flows(set); f++) {
@@ -146,6 +147,51 @@ static void test_big_arrays_load_servers_as_mxnet_does(void)
   }
 }
 
+/* Load of the fullest server over the mean, BytePS's hashes of partitions of 4096000 B:
+ * computed apart from this program on the published tensors, declared in the order of the
+ * model. */
+static void test_hashes_load_servers_as_byteps_does(void)
+{
+  static const struct {
+    const char *model;
+    Placement placement;
+    double imbalance[4];
+  } found_apart[] = {
+    { "resnet50", PLACEMENT_DJB2, { 1.038, 1.334, 1.539, 2.462 } },
+    { "resnet50", PLACEMENT_NAIVE, { 1.067, 1.094, 1.225, 1.752 } },
+    { "vgg16", PLACEMENT_DJB2, { 1.003, 1.061, 1.122, 1.658 } },
+    { "resnet152", PLACEMENT_DJB2, { 1.143, 1.219, 1.634, 2.700 } },
+  };
+
+  for (guint m = 0; m < G_N_ELEMENTS(found_apart); m++) {
+    g_autoptr(Scenario) scenario = scenario_of(found_apart[m].model, 8);
+    g_autoptr(Workload) workload = workload_of_scenario(scenario);
+    for (guint i = 0; i < G_N_ELEMENTS(found_apart[m].imbalance); i++) {
+      const ServerParts parts = { .n_servers = 2u << i, .extra_share = -1 };
+      g_autoptr(GArray) pieces =
+        placement_partitions(workload, 4096000, found_apart[m].placement, &parts);
+      CU_ASSERT_DOUBLE_EQUAL(placement_imbalance(pieces, parts.n_servers),
+                             found_apart[m].imbalance[i], 0.0006);
+    }
+  }
+}
+
+/* The key of the first tensor's only piece is 0: djb2("0") = 5381 * 33 + '0' = 177621. */
+static void test_the_first_tensor_lies_where_its_hash_says(void)
+{
+  g_autoptr(Scenario) scenario = scenario_of("resnet50", 8);
+  g_autoptr(Workload) workload = workload_of_scenario(scenario);
+
+  for (guint k = 1; k <= 16; k++) {
+    const ServerParts parts = { .n_servers = k, .extra_share = -1 };
+    g_autoptr(GArray) pieces =
+      placement_partitions(workload, 4096000, PLACEMENT_DJB2, &parts);
+    const Piece *piece = &g_array_index(pieces, Piece, pieces->len - 1);
+    CU_ASSERT_EQUAL(workload_gradient(workload, piece->gradient)->tensor, 0);
+    CU_ASSERT_EQUAL(piece->server, 177621 % k);
+  }
+}
+
 static void check_pieces(const Workload *workload, const GArray *pieces, guint n_servers)
 {
   g_autofree double *found_B = g_new0(double, workload_n_gradients(workload));
@@ -192,6 +238,8 @@ int main(void)
   CU_ADD_TEST(suite, test_mixed_mode_loads_every_nic_as_the_paper_says);
   CU_ADD_TEST(suite, test_separate_servers_take_what_they_must);
   CU_ADD_TEST(suite, test_big_arrays_load_servers_as_mxnet_does);
+  CU_ADD_TEST(suite, test_hashes_load_servers_as_byteps_does);
+  CU_ADD_TEST(suite, test_the_first_tensor_lies_where_its_hash_says);
   CU_ADD_TEST(suite, test_every_byte_is_placed_once);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
