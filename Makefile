@@ -16,7 +16,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 MAKEFLAGS += --no-print-directory
 
-PKGS     := glib-2.0 gio-2.0 libcjson gsl
+PKGS     := glib-2.0 gio-2.0 libcjson gsl yajl
 # Asked when first used: the goal `setup` may have to install pkg-config before.
 PKG_CPPFLAGS = $(eval PKG_CPPFLAGS := $$(patsubst -I%,-isystem %,$$(shell pkg-config --cflags $(PKGS))))$(PKG_CPPFLAGS)
 PKG_LIBS     = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)

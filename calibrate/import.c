@@ -20,10 +20,9 @@ struct ImportInput {
 };
 
 const ModuleInfo *const importer_table[] = {
-  &importer_nccl_tests.info,  &importer_nccl_json.info,
-  &importer_osu.info,         &importer_perftest.info,
-  &importer_iperf3.info,      &importer_nvidia_topo.info,
-  &importer_nccl_tuning.info, NULL,
+  &importer_nccl_tests.info,  &importer_nccl_json.info, &importer_osu.info,
+  &importer_perftest.info,    &importer_iperf3.info,    &importer_nvidia_topo.info,
+  &importer_nccl_tuning.info, &importer_kineto.info,    NULL,
 };
 
 static void fact_free(BackendFact *fact)
@@ -324,9 +323,8 @@ Imported *import_file(const char *path, const ImportOptions *options,
 
   if (!is_stdin && (g_stat(path, &status) != 0 || !S_ISREG(status.st_mode))) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_IO, "%s: %s", path,
-                g_file_test(path, G_FILE_TEST_EXISTS)
-                  ? "not a file; - reads standard input"
-                  : g_strerror(ENOENT));
+                g_file_test(path, G_FILE_TEST_EXISTS) ? "not a file; - reads standard input"
+                                                      : g_strerror(ENOENT));
     return NULL;
   }
   GInputStream *raw = G_INPUT_STREAM(g_file_read(file, NULL, &cause));

@@ -55,6 +55,7 @@ extern const ImporterOps importer_perftest;
 extern const ImporterOps importer_iperf3;
 extern const ImporterOps importer_nvidia_topo;
 extern const ImporterOps importer_nccl_tuning;
+extern const ImporterOps importer_kineto;
 
 /**
  * Read one file with the importer that recognises it.

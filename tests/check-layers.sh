@@ -25,6 +25,7 @@ BEGIN {
   only["xbt/"]     = "sim/engine tests"
   only["smpi/"]    = "sim/engine"
   only["cjson/"]   = "sim/scenario sim/output calibrate tests"
+  only["yajl/"]    = "calibrate"
   only["gsl/"]     = "sim/base calibrate"
   only["CUnit/"]   = "tests"
 }

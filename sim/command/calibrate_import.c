@@ -184,7 +184,7 @@ static bool import_run(int argc, char **argv, GString *out, GError **error)
 
 const Command calibrate_import = {
   .name = "calibrate import",
-  .summary = "read logs of nccl-tests, OSU, perftest, iperf3, nvidia-smi and NCCL",
+  .summary = "read logs of nccl-tests, OSU, perftest, iperf3, NCCL, PyTorch ...",
   .usage = "FILE... [-o PATH]...",
   .run = import_run,
 };

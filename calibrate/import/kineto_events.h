@@ -1,0 +1,43 @@
+/**
+ * @file kineto_events.h
+ * @brief The events of a profiler's trace that matter here, and what they add up to.
+ */
+#pragma once
+
+#include "calibrate/import.h"
+
+/** One event while it is read; what nobody said is 0, NULL or false. */
+typedef struct {
+  bool is_complete, is_kernel, is_annotation; /**< "ph": "X"; "cat" */
+  bool is_nccl, is_step;                      /**< by its name */
+  double begin_us, duration_us;
+  const char *collective; /**< as scenarios call it */
+  const char *dtype;
+  double n_in, n_out; /**< elements of one rank's buffers */
+  double n_ranks;
+} KinetoEvent;
+
+typedef struct KinetoEvents KinetoEvents;
+
+KinetoEvents *kineto_events_new(void);
+void kineto_events_free(KinetoEvents *events);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(KinetoEvents, kineto_events_free)
+
+/** Keep @p event if it is a kernel or a step. */
+void kineto_events_add(KinetoEvents *events, const KinetoEvent *event);
+
+/**
+ * Samples: "step", "step_compute" (kernels other than NCCL's, overlaps counted once),
+ * "step_comm" (NCCL's), "step_exposed" (NCCL's while nothing computes) per iteration, and
+ * each collective by type, group and size.
+ * @return false with an error if the trace holds no kernel
+ */
+bool kineto_events_summarise(KinetoEvents *events, ImportInput *input,
+                             const ImportOptions *options, Imported *imported,
+                             GError **error);
+
+/** Our name of a collective of torch.distributed, or NULL. */
+const char *kineto_collective(const char *name);
+
+/** Our name of a type of PyTorch ("Float" is "fp32"), or NULL. */
+const char *kineto_dtype(const char *name);
