@@ -20,9 +20,17 @@ struct ImportInput {
 };
 
 const ModuleInfo *const importer_table[] = {
-  &importer_nccl_tests.info,  &importer_nccl_json.info, &importer_osu.info,
-  &importer_perftest.info,    &importer_iperf3.info,    &importer_nvidia_topo.info,
-  &importer_nccl_tuning.info, &importer_kineto.info,    NULL,
+  &importer_nccl_tests.info,
+  &importer_nccl_json.info,
+  &importer_osu.info,
+  &importer_perftest.info,
+  &importer_iperf3.info,
+  &importer_nvidia_topo.info,
+  &importer_nccl_tuning.info,
+  &importer_kineto.info,
+  &importer_astra.info,
+  &importer_chakra.info,
+  NULL,
 };
 
 static void fact_free(BackendFact *fact)
@@ -49,6 +57,7 @@ void imported_free(Imported *imported)
   g_ptr_array_unref(imported->samples);
   g_ptr_array_unref(imported->facts);
   g_ptr_array_unref(imported->notes);
+  g_free(imported->scenario);
   g_free(imported);
 }
 

@@ -18,6 +18,8 @@ typedef struct {
   const char *kind;       /**< name of an importer: no detection */
   const char *collective; /**< for logs that do not say: "all_reduce" */
   guint ranks, nodes;     /**< for logs that do not say */
+  double time_unit_s;     /**< of workloads that do not say, [s]; 0: nobody said */
+  bool only_gradients;    /**< of workloads: leave out what no scenario can hold */
 } ImportOptions;
 
 /** A file being read, unpacked if it is gzip. */
@@ -28,6 +30,7 @@ typedef struct {
   GPtrArray *samples; /**< Sample */
   GPtrArray *facts;   /**< BackendFact: library version, GPU, hosts ... */
   GPtrArray *notes;   /**< char *: "file:line: what was left out or assumed, and why" */
+  char *scenario;     /**< JSON of a part of a scenario; NULL: the file holds none */
   guint n_unreadable; /**< rows or cells that were no row or contradict themselves */
 } Imported;
 
@@ -56,6 +59,8 @@ extern const ImporterOps importer_iperf3;
 extern const ImporterOps importer_nvidia_topo;
 extern const ImporterOps importer_nccl_tuning;
 extern const ImporterOps importer_kineto;
+extern const ImporterOps importer_astra;
+extern const ImporterOps importer_chakra;
 
 /**
  * Read one file with the importer that recognises it.

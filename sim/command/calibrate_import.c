@@ -10,10 +10,11 @@
 
 typedef struct {
   char **outputs;
-  char *kind, *collective;
+  char *scenario; /* where a workload goes; NULL: nowhere */
+  char *kind, *collective, *time_unit;
   int ranks, nodes;
-  int strict; /* GLib's truth */
-  int quiet;
+  int only_gradients; /* GLib's truth, and so below */
+  int strict, quiet;
 } ImportCommand;
 
 static void import_command_clear(ImportCommand *command)
@@ -21,6 +22,8 @@ static void import_command_clear(ImportCommand *command)
   g_strfreev(command->outputs);
   g_free(command->kind);
   g_free(command->collective);
+  g_free(command->time_unit);
+  g_free(command->scenario);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ImportCommand, import_command_clear)
 
@@ -42,6 +45,19 @@ static bool check_numbers(const ImportCommand *command, GError **error)
   return true;
 }
 
+static bool read_time_unit(const char *unit, double *unit_s, GError **error)
+{
+  *unit_s = unit == NULL              ? 0
+            : strcmp(unit, "ns") == 0 ? 1e-9
+            : strcmp(unit, "us") == 0 ? 1e-6
+                                      : -1;
+  if (*unit_s >= 0)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+              "calibrate import: --time-unit is ns or us, not '%s'", unit);
+  return false;
+}
+
 static bool check_collective(const char *name, GError **error)
 {
   static const char *const names[] = { "all_reduce", "all_gather", "reduce_scatter",
@@ -57,16 +73,31 @@ static bool check_collective(const char *name, GError **error)
   return false;
 }
 
-static bool check_targets(char *const *outputs, char *const *files, GError **error)
+static bool check_target(const char *option, const char *output, char *const *files,
+                         GError **error)
 {
-  for (guint o = 0; outputs != NULL && outputs[o] != NULL; o++)
-    for (guint i = 0; files[i] != NULL; i++)
-      if (targets_are_one_file(outputs[o], files[i])) {
-        g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-                    "calibrate import: -o names the log itself, %s", files[i]);
-        return false;
-      }
+  for (guint i = 0; files[i] != NULL; i++)
+    if (targets_are_one_file(output, files[i])) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+                  "calibrate import: %s names the log itself, %s", option, files[i]);
+      return false;
+    }
   return true;
+}
+
+static bool check_targets(const ImportCommand *command, char *const *files, GError **error)
+{
+  for (guint o = 0; command->outputs != NULL && command->outputs[o] != NULL; o++)
+    if (!check_target("-o", command->outputs[o], files, error))
+      return false;
+  if (command->scenario == NULL)
+    return true;
+  if (files[0] != NULL && files[1] != NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+                "calibrate import: --scenario takes one workload, not several files");
+    return false;
+  }
+  return check_target("--scenario", command->scenario, files, error);
 }
 
 /* A misspelt kind is the command line's fault, not the file's. */
@@ -108,7 +139,8 @@ static void append_facts(const char *path, const ImporterOps *importer,
 static bool check_gain(const char *path, const Imported *imported, bool strict,
                        GError **error)
 {
-  if (imported->samples->len == 0 && imported->facts->len == 0) {
+  if (imported->samples->len == 0 && imported->facts->len == 0 &&
+      imported->scenario == NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s: no sample in it", path);
     return false;
   }
@@ -121,18 +153,35 @@ static bool check_gain(const char *path, const Imported *imported, bool strict,
   return true;
 }
 
+static bool write_scenario(const ImportCommand *command, const char *path,
+                           const Imported *imported, GError **error)
+{
+  if (command->scenario == NULL)
+    return true;
+  if (imported->scenario == NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                "%s: no workload, so there is nothing for --scenario", path);
+    return false;
+  }
+  return g_file_set_contents(command->scenario, imported->scenario, -1, error);
+}
+
 static bool import_all(const ImportCommand *command, int n, char **paths,
                        GPtrArray *samples, GString *out, GError **error)
 {
-  const ImportOptions options = { .kind = command->kind,
-                                  .collective = command->collective,
-                                  .ranks = (guint)command->ranks,
-                                  .nodes = (guint)command->nodes };
+  ImportOptions options = { .kind = command->kind,
+                            .collective = command->collective,
+                            .ranks = (guint)command->ranks,
+                            .nodes = (guint)command->nodes,
+                            .only_gradients = command->only_gradients != 0 };
 
+  if (!read_time_unit(command->time_unit, &options.time_unit_s, error))
+    return false;
   for (int i = 0; i < n; i++) {
     const ImporterOps *importer = NULL;
     g_autoptr(Imported) imported = import_file(paths[i], &options, &importer, error);
-    if (imported == NULL || !check_gain(paths[i], imported, command->strict, error))
+    if (imported == NULL || !check_gain(paths[i], imported, command->strict, error) ||
+        !write_scenario(command, paths[i], imported, error))
       return false;
     if (!command->quiet) {
       append_notes(imported);
@@ -158,6 +207,12 @@ static bool import_run(int argc, char **argv, GString *out, GError **error)
     { "ranks", 0, 0, G_OPTION_ARG_INT, &command.ranks, "for logs that do not say how many",
       "N" },
     { "nodes", 0, 0, G_OPTION_ARG_INT, &command.nodes, "likewise", "M" },
+    { "scenario", 0, 0, G_OPTION_ARG_FILENAME, &command.scenario,
+      "write a workload as part of a scenario, to be included", "PATH" },
+    { "time-unit", 0, 0, G_OPTION_ARG_STRING, &command.time_unit,
+      "of workloads of ASTRA-sim and SimAI", "ns|us" },
+    { "only-gradients", 0, 0, G_OPTION_ARG_NONE, &command.only_gradients,
+      "leave out collectives of workloads that no scenario can hold", NULL },
     { "strict", 0, 0, G_OPTION_ARG_NONE, &command.strict,
       "refuse a file if any of its rows cannot be read", NULL },
     { "quiet", 'q', 0, G_OPTION_ARG_NONE, &command.quiet, "no notes and no table", NULL },
@@ -171,7 +226,7 @@ static bool import_run(int argc, char **argv, GString *out, GError **error)
       !check_numbers(&command, error) || !check_collective(command.collective, error) ||
       !check_kind(command.kind, error) ||
       !calibrate_check_outputs(command.outputs, error) ||
-      !check_targets(command.outputs, argv + 1, error))
+      !check_targets(&command, argv + 1, error))
     return false;
   g_autoptr(GPtrArray) samples = sample_list_new();
   if (!import_all(&command, argc - 1, argv + 1, samples, out, error) ||

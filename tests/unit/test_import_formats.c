@@ -196,7 +196,7 @@ static void test_tuning_tables_give_two_points_of_each_line(void)
 {
   static const char text[] = INFO
     "NCCL version 2.29.7+cuda12.9\n" INFO "  Algorithm   |                Tree             "
-                                          "     |             Ring        |\n" INFO
+    "     |             Ring        |\n" INFO
     "  Protocol    |     LL |  LL128 | Simple |  LL |  LL128 |  Simple |\n" INFO
     " Max NThreads |    512 |    640 |    512 |    512 |    640 |    256 |\n" INFO
     "     AllReduce |  7.2/  2.5 | 0.0/ 0.0 | 0.0/ 0.0 | 9.3/ 1.2 | 18.0/ 0.0 | 22.4/ "
@@ -256,6 +256,101 @@ static void test_cells_that_ran_together_are_refused(void)
     strstr(error->message, "log.txt:2: 'PIXNODE' between GPU0 and GPU1"));
 }
 
+static Imported *read_workload(const char *text, const ImportOptions *options,
+                               GError **error)
+{
+  return import_text("job.txt", text, strlen(text), options, NULL, error);
+}
+
+#define DATA_WORKLOAD                                                                      \
+  "DATA\n2\n"                                                                              \
+  "conv.1 -1 100 NONE 0 120 NONE 0 130 ALLREDUCE 37632 5\n"                                \
+  "fc -1 50 NONE 0 60 NONE 0 60 ALLREDUCE 8192002 5\n"
+
+static void test_workloads_become_parts_of_scenarios(void)
+{
+  const ImportOptions options = { .time_unit_s = 1e-6 };
+  g_autoptr(Imported) imported = read_workload(DATA_WORKLOAD, &options, NULL);
+
+  CU_ASSERT_PTR_NOT_NULL_FATAL(imported);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(imported->scenario);
+  CU_ASSERT_PTR_NOT_NULL(strstr(imported->scenario, "conv_1"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(imported->scenario, "9408"));
+  CU_ASSERT_PTR_NOT_NULL(
+    strstr(imported->scenario, "2048001")); /* the last value is whole */
+  CU_ASSERT_PTR_NOT_NULL(strstr(imported->scenario, "\"100 us\""));
+  CU_ASSERT_PTR_NOT_NULL(strstr(imported->scenario, "\"255 us\""));
+}
+
+static void test_workloads_without_a_unit_or_beyond_gradients_are_refused(void)
+{
+  static const char other[] =
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8\n"
+    "1\nattention -1 100 ALLREDUCE 64 1 NONE 0 1 NONE 0 1\n";
+  static const char cut[] = "DATA\n2\nfc -1 50 NONE 0 60 NONE 0 60 ALLREDUCE 8192 5\n";
+  const ImportOptions nothing = { .ranks = 0 };
+  const ImportOptions unit = { .time_unit_s = 1e-9 };
+  const ImportOptions only = { .time_unit_s = 1e-9, .only_gradients = true };
+  const struct {
+    const char *text;
+    const ImportOptions *options;
+    const char *says;
+  } cases[] = {
+    { DATA_WORKLOAD, &nothing, "--time-unit ns" },
+    { other, &unit, "job.txt:3: attention has a ALLREDUCE beyond" },
+    { cut, &unit, "2 layers are announced, 1 are there" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(read_workload(cases[i].text, cases[i].options, &error));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, cases[i].says));
+  }
+  g_autoptr(Imported) imported = read_workload(other, &only, NULL);
+  CU_ASSERT_PTR_NOT_NULL(imported);
+}
+
+/* Metadata {version "1.0"}; a computation of 300 us; an all-reduce of 1 MiB in 50 us. */
+static const char chakra_trace[] =
+  "\x05\x0a\x03\x31\x2e\x30\x07\x08\x01\x18\x04\x38\xac\x02\x26\x08"
+  "\x02\x18\x07\x38\x32\x52\x0d\x0a\x09\x63\x6f\x6d\x6d\x5f\x74\x79"
+  "\x70\x65\x48\x00\x52\x0f\x0a\x09\x63\x6f\x6d\x6d\x5f\x73\x69\x7a"
+  "\x65\x48\x80\x80\x40";
+
+static void test_chakra_traces_give_computing_and_collectives(void)
+{
+  const ImportOptions options = { .ranks = 16, .nodes = 2 };
+  const ImporterOps *importer = NULL;
+  g_autoptr(GError) error = NULL;
+  g_autoptr(Imported) imported = import_text(
+    "rank.0.et", chakra_trace, sizeof chakra_trace - 1, &options, &importer, &error);
+
+  if (imported == NULL)
+    printf("%s\n", error->message);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(imported);
+  CU_ASSERT_STRING_EQUAL(importer->info.name, "chakra");
+  CU_ASSERT_STRING_EQUAL(fact(imported, "chakra_nodes"), "2");
+  CU_ASSERT_EQUAL_FATAL(imported->samples->len, 2);
+  CU_ASSERT_STRING_EQUAL(sample_at(imported, 0)->probe, "all_reduce");
+  CU_ASSERT_EQUAL(sample_at(imported, 0)->size, 1048576);
+  CU_ASSERT_TRUE(is_close(sample_at(imported, 0)->median_s, 50e-6));
+  CU_ASSERT_STRING_EQUAL(sample_at(imported, 1)->probe, "step_compute");
+  CU_ASSERT_TRUE(is_close(sample_at(imported, 1)->median_s, 300e-6));
+}
+
+static void test_chakra_traces_that_end_early_are_refused(void)
+{
+  const ImportOptions options = { .kind = "chakra", .ranks = 16 };
+
+  for (gsize n = 7; n < sizeof chakra_trace - 1; n++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Imported) imported =
+      import_text("rank.0.et", chakra_trace, n, &options, NULL, &error);
+    CU_ASSERT_EQUAL(imported == NULL, n != 14);
+  }
+}
+
 int main(void)
 {
   CU_TestInfo tests[] = {
@@ -280,6 +375,13 @@ int main(void)
       test_older_tuning_tables_name_both_in_one_line },
     { "a topology matrix gives its links", test_a_topology_matrix_gives_its_links },
     { "cells that ran together are refused", test_cells_that_ran_together_are_refused },
+    { "workloads become parts of scenarios", test_workloads_become_parts_of_scenarios },
+    { "workloads without a unit or beyond gradients are refused",
+      test_workloads_without_a_unit_or_beyond_gradients_are_refused },
+    { "Chakra traces give computing and collectives",
+      test_chakra_traces_give_computing_and_collectives },
+    { "Chakra traces that end early are refused",
+      test_chakra_traces_that_end_early_are_refused },
     CU_TEST_INFO_NULL,
   };
   CU_SuiteInfo suites[] = { { "import of other logs", NULL, NULL, NULL, NULL, tests },
