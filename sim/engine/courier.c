@@ -125,18 +125,18 @@ static guint take_slot(Couriers *couriers)
     g_array_set_size(couriers->free_slots, couriers->free_slots->len - 1);
     return slot;
   }
+  const guint slot = couriers->n_slots++; /* before another delivery begins while we wait */
   sg_sem_t ready = sg_sem_init(0);
   for (guint host = 0; host < couriers->network->n_hosts; host++) {
     Doorman *doorman = g_new(Doorman, 1);
-    *doorman = (Doorman){
-      .couriers = couriers, .host = host, .slot = couriers->n_slots, .ready = ready
-    };
+    *doorman =
+      (Doorman){ .couriers = couriers, .host = host, .slot = slot, .ready = ready };
     start_daemon(couriers, 'd', host, keep_doors, doorman);
   }
   for (guint host = 0; host < couriers->network->n_hosts; host++)
     sg_sem_acquire(ready);
   sg_sem_destroy(ready);
-  return couriers->n_slots++;
+  return slot;
 }
 
 static void enqueue(Delivery *delivery, Queue *queue, guint message)
