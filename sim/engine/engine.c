@@ -4,31 +4,24 @@
 #include "sim/engine/courier.h"
 #include "sim/engine/network.h"
 #include "sim/engine/porter.h"
+#include "sim/engine/start.h"
 
-#include <errno.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
 #include <simgrid/semaphore.h>
 #include <simgrid/version.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define MAIN_HOST "main"
 #define TOO_LONG "one transfer would take more than two hours; check sizes and rates"
-
-/* How actors keep their stacks. Sanitizers want "thread": they cannot follow an exception
- * through the hand-made stacks of "raw". */
-#ifndef ENGINE_CONTEXTS
-#define ENGINE_CONTEXTS raw
-#endif
 
 /* Flow sets announced together. */
 typedef struct {
   guint first_set, n_sets;
   bool overlap;
-  bool contested; /* another call has a link in common with it */
   guint n_active; /* transfers in flight */
+  guint family; /* a smaller call that it has links in common with, or its own: a forest */
+  guint n_family; /* of its first: transfers in flight of all the family */
 } Call;
 
 typedef struct {
@@ -51,8 +44,7 @@ struct Engine {
   Porters *porters;
   const FlowSet *wires; /* NULL: no messages */
   Couriers *couriers;
-  double start_s;    /* SimGrid's clock when the first process began */
-  guint n_contested; /* transfers in flight, of contested calls */
+  double start_s; /* SimGrid's clock when the first process began */
   guint n_processes;
   void (*main)(void *data);
   void *main_data;
@@ -122,8 +114,12 @@ guint engine_add_sets(Engine *engine, const FlowSet *const *sets, guint n_sets,
   for (guint s = 0; s < n_sets; s++)
     g_array_append_vals(engine->sets,
                         &(EngineSet){ .set = sets[s], .call = engine->calls->len }, 1);
-  g_array_append_vals(
-    engine->calls, &(Call){ .first_set = first, .n_sets = n_sets, .overlap = overlap }, 1);
+  g_array_append_vals(engine->calls,
+                      &(Call){ .first_set = first,
+                               .n_sets = n_sets,
+                               .overlap = overlap,
+                               .family = engine->calls->len },
+                      1);
   return first;
 }
 
@@ -138,8 +134,16 @@ static Call *call_at(const Engine *engine, guint call)
   return &g_array_index(engine->calls, Call, call);
 }
 
-/* Which calls have links in common with others? */
-static void find_contests(Engine *engine)
+/* The first of the calls that have links in common with call @p call, or with others that
+ * have. */
+static guint family_of(const Engine *engine, guint call)
+{
+  while (call_at(engine, call)->family != call)
+    call = call_at(engine, call)->family;
+  return call;
+}
+
+static void find_families(Engine *engine)
 {
   g_autofree guint *owner = g_new0(guint, engine->n_links); /* call + 1 */
 
@@ -147,8 +151,9 @@ static void find_contests(Engine *engine)
     const EngineSet *set = set_at(engine, s);
     for (guint i = 0; i < set->set->links->len; i++) {
       guint *who = &owner[g_array_index(set->set->links, guint32, i)];
-      if (*who != 0 && *who != set->call + 1)
-        call_at(engine, *who - 1)->contested = call_at(engine, set->call)->contested = true;
+      const guint one = family_of(engine, set->call);
+      const guint other = *who == 0 ? one : family_of(engine, *who - 1);
+      call_at(engine, MAX(one, other))->family = MIN(one, other);
       *who = set->call + 1;
     }
   }
@@ -247,51 +252,6 @@ static char *platform_xml(const Engine *engine, gsize *length)
   return g_string_free(xml, FALSE);
 }
 
-/* SimGrid reads platforms from files only; this one never touches a disk. */
-static bool load_platform(const char *xml, gsize length, GError **error)
-{
-  const int file = memfd_create("platform", MFD_CLOEXEC);
-
-  if (file < 0 || write(file, xml, length) != (ssize_t)length) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_IO, "cannot hold the platform in memory: %s",
-                g_strerror(errno));
-    if (file >= 0)
-      close(file);
-    return false;
-  }
-  g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", file);
-  simgrid_load_platform(path);
-  close(file);
-  return true;
-}
-
-/* The network model as network.h needs it; every default that moves a time is named. */
-static void start_simgrid(void)
-{
-  static const char *const arguments[] = {
-    "stepcast",
-    "--log=root.thres:critical",
-    "--cfg=network/model:CM02",
-    "--cfg=network/optim:Lazy",
-    "--cfg=network/crosstraffic:0",
-    "--cfg=network/TCP-gamma:0",
-    "--cfg=network/weight-S:0",
-    "--cfg=network/bandwidth-factor:1",
-    "--cfg=network/latency-factor:1e-18",
-    "--cfg=surf/precision:1e-12",
-    "--cfg=maxmin/precision:1e-12",
-    "--cfg=contexts/factory:" G_STRINGIFY(ENGINE_CONTEXTS),
-    "--cfg=contexts/stack-size:256",
-    NULL,
-  };
-  g_auto(GStrv) copy = g_strdupv((char **)arguments);
-  /* SimGrid takes the options it knows out of the vector that it is given. */
-  g_autofree char **taken = g_memdup2(copy, sizeof arguments);
-  int n = (int)g_strv_length(taken);
-
-  simgrid_init(&n, taken);
-}
-
 double engine_now_s(const Engine *engine)
 {
   return simgrid_get_clock() - engine->start_s;
@@ -361,17 +321,17 @@ void engine_transfer(Engine *engine, guint set_number, double size_B)
 {
   const EngineSet *set = set_at(engine, set_number);
   Call *call = call_at(engine, set->call);
-  const guint others = engine->n_contested - (call->contested ? call->n_active : 0);
+  Call *family = call_at(engine, family_of(engine, set->call));
 
-  if ((call->n_active > 0 && !call->overlap) || (call->contested && others > 0))
+  if ((call->n_active > 0 && !call->overlap) || family->n_family > call->n_active)
     engine_fail(engine, SIM_ERROR_FAULT, "two transfers meet that were announced apart");
   call->n_active++;
-  engine->n_contested += call->contested;
+  family->n_family++;
   if (set->alone)
     engine_sleep(engine, set->unit_s_per_B * size_B);
   else
     move(engine, set, size_B);
-  engine->n_contested -= call->contested;
+  family->n_family--;
   call->n_active--;
 }
 
@@ -432,7 +392,7 @@ bool engine_run(Engine *engine, void (*main)(void *data), void *data, GError **e
 {
   gsize length;
 
-  find_contests(engine);
+  find_families(engine);
   build_networks(engine);
   g_autofree char *xml = platform_xml(engine, &length);
   if (engine->config.dump_platform != NULL &&
@@ -440,7 +400,7 @@ bool engine_run(Engine *engine, void (*main)(void *data), void *data, GError **e
     return false;
 
   start_simgrid();
-  if (!load_platform(xml, length, error))
+  if (!start_on_platform(xml, length, error))
     return false;
   engine->porters = porters_new();
   for (guint n = 0; n < engine->networks->len; n++)
