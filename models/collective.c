@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+guint coll_nic(const CollCall *call, guint rail)
+{
+  return call->nics == NULL ? rail : call->nics[rail % call->n_rails];
+}
+
 guint coll_n_chunks(double size_B, double chunk_B)
 {
   const double n = ceil(size_B / (chunk_B > 0 ? chunk_B : COLL_CHUNK_B));

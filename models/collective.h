@@ -42,10 +42,14 @@ typedef struct {
   CollKind kind;
   const Group *group; /**< borrowed */
   guint n_rails;      /**< NICs of a node that share the message, >= 1 */
+  const guint *nics;  /**< which NIC each rail is; borrowed; NULL: 0, 1, 2, ... */
   double chunk_B;     /**< what a pipelined algorithm sends at once, of the whole message,
                            all its channels together; 0: COLL_CHUNK_B [B] */
   guint n_servers;    /**< of push and pull; 0: every rank serves */
 } CollCall;
+
+/** The NIC that rail @p rail stands for, at both ends of a message. */
+guint coll_nic(const CollCall *call, guint rail);
 
 /** Buffer of a connection of NCCL's Simple protocol over its steps: 4 MiB / 8.
  *  NCCL 2.30.7, NCCL_BUFFSIZE and NCCL_STEPS [B] */

@@ -45,7 +45,7 @@ static bool uses_second(const CollCall *call, const Topology *topology, guint no
   guint lengths[2];
   for (guint i = 0; i < 2; i++) {
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
-    topology_route(topology, group->gpus[chain[i]], other, rail, 0, links);
+    topology_route(topology, group->gpus[chain[i]], other, coll_nic(call, rail), 0, links);
     lengths[i] = links->len;
   }
   return lengths[1] <= lengths[0];

@@ -53,8 +53,8 @@ Chain draft_add_flow(Draft *draft, guint src, guint dst, guint rail, double shar
   return (Chain){
     .n_local_hops = is_local,
     .n_net_hops = !is_local,
-    .latency_s =
-      topology_add_flow(draft->topology, src_gpu, dst_gpu, rail, share, draft->set),
+    .latency_s = topology_add_flow(draft->topology, src_gpu, dst_gpu,
+                                   coll_nic(draft->call, rail), share, draft->set),
   };
 }
 

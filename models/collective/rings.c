@@ -42,8 +42,8 @@ static guint length_between_nodes(const Rings *rings, guint channel, guint from,
   rings_visit(rings, channel, from, ranks);
   const guint src = group->gpus[ranks[n_local - 1]];
   rings_visit(rings, channel, to, ranks);
-  topology_route(rings->topology, src, group->gpus[ranks[0]], rings_rail(rings, channel), 0,
-                 links);
+  topology_route(rings->topology, src, group->gpus[ranks[0]],
+                 coll_nic(rings->call, rings_rail(rings, channel)), 0, links);
   return links->len;
 }
 
@@ -81,8 +81,8 @@ static void choose_first(Rings *rings, guint channel)
     rings->first[channel] = order[0];
     return;
   }
-  const guint nearest =
-    topology_nic_gpu(rings->topology, rings_rail(rings, channel) % n_nics);
+  const guint nearest = topology_nic_gpu(
+    rings->topology, coll_nic(rings->call, rings_rail(rings, channel)) % n_nics);
   rings->first[channel] = nearest;
   if (rings->are_chains)
     return;

@@ -14,24 +14,22 @@ typedef struct {
 } Known;
 
 struct Messages {
-  const Group *group;
   Wires *wires;
   Engine *engine;
   bool alone;
   GArray *known; /* of Known */
 };
 
-Messages *messages_new(const Topology *topology, const Group *group, GError **error)
+Messages *messages_new(const Topology *topology, guint n_ranks, GError **error)
 {
-  if (group->n_ranks > MESSAGES_MAX_RANKS) {
+  if (n_ranks > MESSAGES_MAX_RANKS) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
                 "%u ranks are too many to simulate every message; at most %u, or let the "
                 "engine fold",
-                group->n_ranks, MESSAGES_MAX_RANKS);
+                n_ranks, MESSAGES_MAX_RANKS);
     return NULL;
   }
   Messages *messages = g_new0(Messages, 1);
-  messages->group = group;
   messages->wires = wires_new(topology);
   messages->known = g_array_new(FALSE, FALSE, sizeof(Known));
   return messages;
@@ -61,11 +59,13 @@ static guint n_parts(const CollCall *call, const PlanStep *step)
   return is_local || step->rail > 0 ? 1 : call->n_rails;
 }
 
-static guint wire_of(const Messages *messages, const PlanStep *step, guint part)
+static guint wire_of(const Messages *messages, const CollCall *call, const PlanStep *step,
+                     guint part)
 {
-  const guint *gpus = messages->group->gpus;
+  const guint *gpus = call->group->gpus;
   const guint rail = step->rail > 0 ? step->rail - 1 : part;
-  return wires_lay(messages->wires, gpus[step->src], gpus[step->dst], rail, step->channel);
+  return wires_lay(messages->wires, gpus[step->src], gpus[step->dst], coll_nic(call, rail),
+                   step->channel);
 }
 
 bool messages_lay(Messages *messages, const CollCall *call, const CollOps *collective,
@@ -80,7 +80,7 @@ bool messages_lay(Messages *messages, const CollCall *call, const CollOps *colle
   g_autoptr(Plan) plan = plan_of(call, collective, ANY_SIZE_B / ANY_N_CHUNKS, ANY_SIZE_B);
   for (guint id = 0; id < plan_n_steps(plan); id++)
     for (guint part = 0; part < n_parts(call, plan_step(plan, id)); part++)
-      wire_of(messages, plan_step(plan, id), part);
+      wire_of(messages, call, plan_step(plan, id), part);
   return true;
 }
 
@@ -103,7 +103,7 @@ static void add_messages(const Messages *messages, const CollCall *call,
 
     first_part[id] = mail->messages->len;
     for (guint part = 0; part < n; part++) {
-      const guint number = wire_of(messages, step, part);
+      const guint number = wire_of(messages, call, step, part);
       const Wire *wire = wires_at(messages->wires, number);
       const Message message = {
         .wire = number,
@@ -269,7 +269,7 @@ bool messages_measure(const Topology *topology, const CollCall *call,
                       double *times_s, GError **error)
 {
   const EngineConfig config = { .fold = false };
-  g_autoptr(Messages) messages = messages_new(topology, call->group, error);
+  g_autoptr(Messages) messages = messages_new(topology, call->group->n_ranks, error);
   if (messages == NULL)
     return false;
 

@@ -18,12 +18,14 @@
 /** Larger groups are refused: a ring of n ranks is 2n(n-1) messages. */
 #define MESSAGES_MAX_RANKS 256
 
-/** The collectives of one group on one cluster. */
+/** The collectives of a group, or of several that have no rank in common, on one cluster.
+ */
 typedef struct Messages Messages;
 
-/** All is borrowed. Transfer: caller frees with messages_free().
+/** @param n_ranks  of all groups together. The topology is borrowed. Transfer: caller frees
+ * with messages_free().
  *  @return NULL with SIM_ERROR_VALUE for more than MESSAGES_MAX_RANKS ranks */
-Messages *messages_new(const Topology *topology, const Group *group, GError **error);
+Messages *messages_new(const Topology *topology, guint n_ranks, GError **error);
 void messages_free(Messages *messages);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Messages, messages_free)
 

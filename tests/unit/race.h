@@ -81,7 +81,8 @@ static inline void race_here(const Race *race, RaceOutcome *outcome)
   const EngineConfig config = { .fold = true };
   const CollOps *ops = race->choice.collective;
   g_autoptr(GError) error = NULL;
-  g_autoptr(Messages) messages = messages_new(race->topology, race->call->group, &error);
+  g_autoptr(Messages) messages =
+    messages_new(race->topology, race->call->group->n_ranks, &error);
   g_autoptr(GArray) phases = coll_phases_new();
   g_autoptr(GPtrArray) sets = g_ptr_array_new();
   g_autoptr(Engine) engine =
