@@ -104,6 +104,7 @@ Setup *setup_new(void)
   Setup *setup = g_new0(Setup, 1);
 
   setup->constants = constants_new();
+  param_set_defaults(grouping_params, &setup->grouping);
   setup->codec = &codec_none;
   return setup;
 }
@@ -120,6 +121,7 @@ void setup_free(Setup *setup)
   if (setup == NULL)
     return;
   cluster_clear(&setup->cluster);
+  param_clear(grouping_params, &setup->grouping);
   if (setup->model != NULL)
     model_free(setup->model);
   param_clear(workload_params, &setup->workload);

@@ -6,6 +6,7 @@
 
 #include "models/cluster.h"
 #include "models/compression.h"
+#include "models/grouping.h"
 #include "models/library.h"
 #include "models/strategy.h"
 #include "models/workload.h"
@@ -35,6 +36,7 @@ void constants_add(GArray *constants, const Constant *constant);
 typedef struct {
   char *name;
   ClusterSpec cluster;
+  Grouping grouping;
   Model *model; /**< owned */
   WorkloadSpec workload;
   ComputeSpec compute;

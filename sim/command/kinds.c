@@ -19,6 +19,8 @@ static const ModuleInfo sections[] = {
   { "nic", "network cards: \"cluster.nic\"", "", nic_params, 0, NULL },
   { "node", "a node: \"cluster.node\"", "", node_params, 0, NULL },
   { "gpu", "a GPU: \"cluster.node.gpu\"", "", gpu_params, 0, NULL },
+  { "groups", "ranks that `collective --group` takes together: \"groups\"", "",
+    grouping_params, 0, NULL },
   { "workload", "what is trained", "", workload_params, 0, NULL },
   { "compute", "how fast one GPU is: \"workload.compute\"", "", compute_params, 0, NULL },
   { "compression", "which gradients a codec encodes", "", compression_params, 0, NULL },
@@ -28,8 +30,8 @@ static const ModuleInfo sections[] = {
 };
 
 static const ModuleInfo *const section_table[] = {
-  &sections[0], &sections[1], &sections[2], &sections[3], &sections[4], &sections[5],
-  &sections[6], &sections[7], &sections[8], &sections[9], NULL,
+  &sections[0], &sections[1], &sections[2], &sections[3], &sections[4],  &sections[5],
+  &sections[6], &sections[7], &sections[8], &sections[9], &sections[10], NULL,
 };
 
 const Kind kinds[] = {

@@ -88,4 +88,5 @@ void bind_import_network(Binder *binder, const Section *section, GraphParams *pa
 
 /** Parts of the scenario. */
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster);
+void bind_groups(Binder *binder, const Section *root, Setup *setup);
 void bind_workload(Binder *binder, const Section *root, Setup *setup);

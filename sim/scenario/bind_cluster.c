@@ -55,7 +55,7 @@ static void bind_gpu(Binder *binder, const Section *node, GpuSpec *gpu)
   const Section section = named_section(binder, node, "gpu", "gpu", &path);
 
   if (section.object == NULL) {
-    blame_missing_entry(binder, node, "gpu", "a100_sxm_80gb");
+    blame_missing_entry(binder, node, "gpu", "a100_sxm4_80gb");
     return;
   }
   effective_open(binder->effective, "gpu");

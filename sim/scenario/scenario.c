@@ -39,9 +39,9 @@ static const ParamSpec calibration_params[] = {
   PARAM_END,
 };
 
-static const char *const sections[] = { "include",  "name",    "cluster",     "workload",
-                                        "strategy", "library", "compression", "calibration",
-                                        "run",      NULL };
+static const char *const sections[] = { "include",     "name",     "cluster", "groups",
+                                        "workload",    "strategy", "library", "compression",
+                                        "calibration", "run",      NULL };
 
 static const ModuleChoice strategy_choice = { "strategy", "name", strategy_table, "ddp",
                                               NULL };
@@ -193,6 +193,7 @@ static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *se
 
   bind_name(binder, &section, setup);
   bind_cluster(binder, &section, &setup->cluster);
+  bind_groups(binder, &section, setup);
   if (needs_workload || bind_member(&section, "workload") != NULL)
     bind_workload(binder, &section, setup);
   bind_strategy(binder, &section, setup);
