@@ -72,6 +72,29 @@ void plan_also_after_same(Plan *plan, guint id)
   *more = *more_of(plan, id);
 }
 
+guint plan_append(Plan *plan, const Plan *part, const guint *ranks)
+{
+  const guint first = plan->steps->len, first_more = plan->more->len;
+  const guint first_chunk = plan->n_chunks;
+
+  plan->n_chunks += part->n_chunks;
+  for (guint id = 0; id < part->steps->len; id++) {
+    PlanStep step = *plan_step(part, id);
+    step.src = ranks[step.src];
+    step.dst = ranks[step.dst];
+    step.first_chunk += first_chunk;
+    step.after += step.after == PLAN_START ? 0 : first;
+    plan_add(plan, step);
+    const More *more = more_of(part, id);
+    *more_of(plan, first + id) = (More){ more->first + first_more, more->n };
+  }
+  for (guint i = 0; i < part->more->len; i++) {
+    const guint id = first + g_array_index(part->more, guint, i);
+    g_array_append_val(plan->more, id);
+  }
+  return first;
+}
+
 guint plan_n_ranks(const Plan *plan)
 {
   return plan->n_ranks;

@@ -42,6 +42,11 @@ void plan_also_after(Plan *plan, guint dep);
  *  well: the list is shared, not copied. Excludes plan_also_after(). */
 void plan_also_after_same(Plan *plan, guint id);
 
+/** Append all of @p part, whose rank r is @p ranks [r] of @p plan and whose chunks follow
+ *  those of @p plan. Waits for nothing that was there before.
+ *  @return the id of its first message */
+guint plan_append(Plan *plan, const Plan *part, const guint *ranks);
+
 guint plan_n_ranks(const Plan *plan);
 guint plan_n_chunks(const Plan *plan);
 guint plan_n_steps(const Plan *plan);

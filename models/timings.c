@@ -15,6 +15,7 @@ Timings *timings_new(void)
   timings->rows = g_array_new(FALSE, FALSE, sizeof(Timing));
   g_array_set_clear_func(timings->rows, timing_clear);
   timings->constants = constants_new();
+  timings->n_groups = 1;
   return timings;
 }
 
@@ -23,6 +24,7 @@ void timings_free(Timings *timings)
   g_free(timings->collective);
   g_free(timings->cluster);
   g_free(timings->engine);
+  g_free(timings->group);
   g_array_unref(timings->rows);
   g_array_unref(timings->constants);
   g_free(timings);

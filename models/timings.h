@@ -19,12 +19,15 @@ typedef struct {
 } Timing;
 
 typedef struct {
-  char *collective; /**< "all_reduce" */
-  char *cluster;    /**< what the scenario is called */
-  char *engine;     /**< what simulated it */
-  guint n_ranks, n_nodes;
-  GArray *rows;      /**< of Timing, by size */
-  GArray *constants; /**< of Constant */
+  char *collective;       /**< "all_reduce" */
+  char *cluster;          /**< what the scenario is called */
+  char *engine;           /**< what simulated it */
+  char *group;            /**< which groups communicated, all at once; NULL: all ranks */
+  guint n_groups;         /**< >= 1 */
+  guint n_ranks, n_nodes; /**< of the largest group, of that on most nodes */
+  guint min_ranks;        /**< of the smallest */
+  GArray *rows;           /**< of Timing, by size */
+  GArray *constants;      /**< of Constant */
 } Timings;
 
 /** Transfer: caller frees with timings_free(). */

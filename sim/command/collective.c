@@ -13,7 +13,7 @@
 #define UNSET (-G_MAXDOUBLE)
 
 typedef struct {
-  char *min, *max, *step, *engine, *fold; /* as written */
+  char *min, *max, *step, *engine, *fold, *group; /* as written */
   double factor;
   char **outputs, **settings;
   gboolean quiet;
@@ -26,6 +26,7 @@ static void options_clear(Options *options)
   g_free(options->step);
   g_free(options->engine);
   g_free(options->fold);
+  g_free(options->group);
   g_strfreev(options->outputs);
   g_strfreev(options->settings);
 }
@@ -80,6 +81,9 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
       "also write PATH (.json .csv .svg .txt)", "PATH" },
     { "set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->settings,
       "give a key of the scenario another value", "PATH=VALUE" },
+    { "group", 0, 0, G_OPTION_ARG_STRING, &options->group,
+      "groups of that name, all at once; NAME[0]: the first alone (default: all ranks)",
+      "NAME" },
     { "engine", 0, 0, G_OPTION_ARG_STRING, &options->engine,
       "flows (default); messages simulates every message, to check", "flows|messages" },
     { "fold", 0, 0, G_OPTION_ARG_STRING, &options->fold,
@@ -135,6 +139,7 @@ static bool collective_run(int argc, char **argv, GString *out, GError **error)
   forecast.sizes_B = (const double *)(void *)sizes_B->data;
   forecast.n_sizes = sizes_B->len;
   forecast.messages = g_strcmp0(options.engine, "messages") == 0;
+  forecast.group = options.group;
   forecast.fold = options.fold == NULL || strcmp(options.fold, "on") == 0;
   g_autoptr(Timings) timings =
     collective_forecast(scenario_setup(scenario), &forecast, error);

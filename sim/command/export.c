@@ -1,4 +1,5 @@
 /* export: a collective or a cluster in the formats of other simulators. */
+#include "models/group_ports.h"
 #include "sim/base/registry.h"
 #include "sim/command/options.h"
 #include "sim/output/goal.h"
@@ -12,7 +13,7 @@
 #define MAX_RANKS 4096
 
 typedef struct {
-  char *size, *algo; /* as written */
+  char *size, *algo, *group; /* as written */
   char **settings;
 } Options;
 
@@ -20,6 +21,7 @@ static void options_clear(Options *options)
 {
   g_free(options->size);
   g_free(options->algo);
+  g_free(options->group);
   g_strfreev(options->settings);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
@@ -32,6 +34,9 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
       "size of the collective (default 64 MiB)", "SIZE" },
     { "algo", 0, 0, G_OPTION_ARG_STRING, &options->algo,
       "its algorithm (`list collective`); default: the library's choice", "NAME" },
+    { "group", 0, 0, G_OPTION_ARG_STRING, &options->group,
+      "groups of that name, all at once; NAME[0]: the first alone (default: all ranks)",
+      "NAME" },
     { "set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->settings,
       "give a key of the scenario another value", "PATH=VALUE" },
     G_OPTION_ENTRY_NULL,
@@ -52,55 +57,132 @@ static bool export_platform(const Setup *setup, GString *out, GError **error)
          platform_render(topology, 0, topology_message_latency_s(topology), out, error);
 }
 
+/* ---- collectives ------------------------------------------------------------------- */
+
+/* One collective of some groups. */
+typedef struct {
+  const Setup *setup;
+  const Topology *topology;
+  CollKind kind;
+  double size_B;
+  const char *algo;      /* NULL: what the library would run */
+  const char *algorithm; /* of the last group that was planned */
+} Request;
+
 /* The algorithm by name, or what the library would run. */
-static const CollOps *choose(const Setup *setup, CollKind kind, double size_B,
-                             const char *name, double *chunk_B, GError **error)
+static const CollOps *choose(const Request *request, CollCall *call, GError **error)
 {
-  if (name != NULL) {
-    const CollOps *ops = coll_find(name, error);
-    if (ops == NULL || (ops->kinds & kind))
+  if (request->algo != NULL) {
+    const CollOps *ops = coll_find(request->algo, error);
+    if (ops == NULL || (ops->kinds & request->kind))
       return ops;
-    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "export: %s cannot do %s", name,
-                coll_kind_name(kind));
+    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "export: %s cannot do %s", request->algo,
+                coll_kind_name(request->kind));
     return NULL;
   }
-  const ExchangeNeeds needs = { .kinds = kind };
-  g_autoptr(Exchange) exchange = exchange_new(setup, &needs, error);
+  const ExchangeNeeds needs = { .kinds = request->kind,
+                                .topology = request->topology,
+                                .group = call->group };
+  g_autoptr(Exchange) exchange = exchange_new(request->setup, &needs, error);
   if (exchange == NULL)
     return NULL;
-  const LibraryChoice choice = exchange_choose(exchange, kind, size_B);
-  *chunk_B = choice.terms.chunk_B;
+  const LibraryChoice choice = exchange_choose(exchange, request->kind, request->size_B);
+  call->chunk_B = choice.terms.chunk_B;
   return choice.collective;
 }
 
-static bool export_goal(const Setup *setup, const char *collective, double size_B,
-                        const char *algo, GString *out, GError **error)
+/* Transfer: caller frees with plan_free(). */
+static Plan *plan_of(Request *request, const Group *group, GError **error)
 {
-  CollCall call = { 0 };
+  g_auto(GroupPorts) ports = group_ports_of(group, request->topology);
+  CollCall call = {
+    .kind = request->kind, .group = group, .n_rails = ports.n_rails, .nics = ports.nics
+  };
+  const CollOps *ops = choose(request, &call, error);
 
-  if (!coll_kind_find(collective, &call.kind, error))
+  if (ops == NULL)
+    return NULL;
+  request->algorithm = ops->info.name;
+  return coll_plan_new(ops, &call, request->size_B);
+}
+
+/* All groups at once: ranks are GPUs, and behind them the switches that sum. */
+static Plan *plan_all(Request *request, const GPtrArray *groups, guint *n_switches,
+                      GError **error)
+{
+  const guint n_gpus = topology_n_gpus(request->topology);
+  g_autoptr(GPtrArray) parts = g_ptr_array_new_with_free_func((GDestroyNotify)plan_free);
+
+  *n_switches = 0;
+  for (guint g = 0; g < groups->len; g++) {
+    const Group *group = g_ptr_array_index(groups, g);
+    Plan *part = plan_of(request, group, error);
+    if (part == NULL)
+      return NULL;
+    *n_switches += plan_n_ranks(part) - group->n_ranks;
+    g_ptr_array_add(parts, part);
+  }
+  Plan *all = plan_new(n_gpus + *n_switches, 0);
+  guint next_switch = n_gpus;
+  for (guint g = 0; g < groups->len; g++) {
+    const Group *group = g_ptr_array_index(groups, g);
+    const Plan *part = g_ptr_array_index(parts, g);
+    g_autofree guint *ranks = g_new(guint, plan_n_ranks(part));
+    for (guint i = 0; i < plan_n_ranks(part); i++)
+      ranks[i] = i < group->n_ranks ? group->gpus[i] : next_switch++;
+    plan_append(all, part, ranks);
+  }
+  return all;
+}
+
+static GPtrArray *find_groups(const Request *request, const char *name, GError **error)
+{
+  if (name != NULL)
+    return grouping_find(&request->setup->grouping, name, request->topology, error);
+  GPtrArray *all = g_ptr_array_new_with_free_func((GDestroyNotify)group_free);
+  g_ptr_array_add(all, group_new_all(request->topology));
+  return all;
+}
+
+static bool check_ranks(const GPtrArray *groups, GError **error)
+{
+  guint n = 0;
+
+  for (guint g = 0; g < groups->len; g++)
+    n += ((const Group *)g_ptr_array_index(groups, g))->n_ranks;
+  if (n <= MAX_RANKS)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+              "%u ranks are too many to write every message; at most %u", n, MAX_RANKS);
+  return false;
+}
+
+static bool export_goal(const Setup *setup, const char *collective, double size_B,
+                        const Options *options, GString *out, GError **error)
+{
+  Request request = { .setup = setup, .size_B = size_B, .algo = options->algo };
+  guint n_switches = 0;
+
+  if (!coll_kind_find(collective, &request.kind, error))
     return false;
   const ClusterSpec cluster = setup_cluster(setup);
   g_autoptr(Topology) topology = topology_new(&cluster, error);
-  const CollOps *ops =
-    topology == NULL ? NULL : choose(setup, call.kind, size_B, algo, &call.chunk_B, error);
-  if (ops == NULL)
+  request.topology = topology;
+  g_autoptr(GPtrArray) groups =
+    topology == NULL ? NULL : find_groups(&request, options->group, error);
+  if (groups == NULL || !check_ranks(groups, error))
     return false;
-  g_autoptr(Group) group = group_new_all(topology);
-  if (group->n_ranks > MAX_RANKS) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
-                "%u ranks are too many to write every message; at most %u", group->n_ranks,
-                MAX_RANKS);
+  g_autoptr(Plan) plan = plan_all(&request, groups, &n_switches, error);
+  if (plan == NULL)
     return false;
-  }
-  call.group = group;
-  call.n_rails = group->n_nodes > 1 ? topology_nics_per_node(topology) : 1;
-
-  g_autoptr(Plan) plan = coll_plan_new(ops, &call, size_B);
-  const guint n_switches = plan_n_ranks(plan) - group->n_ranks;
-  g_autofree char *comment = g_strdup_printf(
-    "%s of %.0f bytes, %s, on %s: %u GPUs%s", collective, size_B, ops->info.name,
-    setup->name, group->n_ranks, n_switches > 0 ? "; ranks beyond are switches" : "");
+  g_autofree char *who =
+    options->group == NULL
+      ? g_strdup("")
+      : g_strdup_printf(", group%s %s", groups->len > 1 ? "s" : "", options->group);
+  g_autofree char *comment =
+    g_strdup_printf("%s of %.0f bytes%s, %s, on %s: %u GPUs%s", collective, size_B, who,
+                    request.algorithm, setup->name, topology_n_gpus(topology),
+                    n_switches > 0 ? "; ranks beyond are switches" : "");
   goal_render(plan, comment, out);
   return true;
 }
@@ -122,7 +204,7 @@ static bool export_run(int argc, char **argv, GString *out, GError **error)
     return false;
   if (strcmp(argv[1], "platform") == 0)
     return export_platform(scenario_setup(scenario), out, error);
-  return export_goal(scenario_setup(scenario), argv[1], size_B, options.algo, out, error);
+  return export_goal(scenario_setup(scenario), argv[1], size_B, &options, out, error);
 }
 
 const Command command_export = {

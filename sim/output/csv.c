@@ -6,31 +6,11 @@
 #include "sim/output/emit.h"
 #include "sim/output/output.h"
 
-#include <string.h>
-
-/* RFC 4180: quoted only where a reader could take it for more than one cell. */
-static void append_text(GString *out, const char *text)
-{
-  if (text == NULL)
-    return;
-  if (strpbrk(text, ",\"\r\n") == NULL) {
-    g_string_append(out, text);
-    return;
-  }
-  g_string_append_c(out, '"');
-  for (const char *c = text; *c != '\0'; c++) {
-    if (*c == '"')
-      g_string_append_c(out, '"');
-    g_string_append_c(out, *c);
-  }
-  g_string_append_c(out, '"');
-}
-
 static void append_field(GString *out, const Result *result, const ResultField *field)
 {
   switch (field->type) {
   case FIELD_TEXT:
-    append_text(out, G_STRUCT_MEMBER(char *, result, field->offset));
+    emit_cell(out, G_STRUCT_MEMBER(char *, result, field->offset));
     break;
   case FIELD_COUNT:
     g_string_append_printf(out, "%u", G_STRUCT_MEMBER(guint, result, field->offset));

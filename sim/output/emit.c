@@ -1,5 +1,7 @@
 #include "sim/output/emit.h"
 
+#include <string.h>
+
 #include <math.h>
 
 void emit_double(GString *out, double value)
@@ -111,4 +113,21 @@ void json_bool(JsonEmit *emit, const char *key, bool value)
 {
   json_member(emit, key);
   g_string_append(emit->out, value ? "true" : "false");
+}
+
+void emit_cell(GString *out, const char *text)
+{
+  if (text == NULL)
+    return;
+  if (strpbrk(text, ",\"\r\n") == NULL) {
+    g_string_append(out, text);
+    return;
+  }
+  g_string_append_c(out, '"');
+  for (const char *c = text; *c != '\0'; c++) {
+    if (*c == '"')
+      g_string_append_c(out, '"');
+    g_string_append_c(out, *c);
+  }
+  g_string_append_c(out, '"');
 }

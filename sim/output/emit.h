@@ -16,6 +16,10 @@ void emit_fixed(GString *out, double value, guint decimals);
 /** Append @p text as a JSON string, null for NULL. What is not UTF-8 is replaced. */
 void emit_string(GString *out, const char *text);
 
+/** Append @p text as a cell of CSV, nothing for NULL: quoted only where a reader could take
+ * it for more than one (RFC 4180). */
+void emit_cell(GString *out, const char *text);
+
 /** Where in a JSON text the next value goes. */
 typedef struct {
   GString *out;

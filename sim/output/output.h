@@ -63,6 +63,10 @@ bool output_write_all(const char *const *paths, const Result *const *results, gu
 bool output_check_timings(const char *const *paths, GError **error);
 bool output_write_timings(const char *const *paths, const Timings *timings, GError **error);
 
+/** Who communicated: "8 ranks", "group data[0]: 8 ranks", "16 groups data at once, the
+ *  slowest counts: each 4 to 8 ranks". Transfer: caller frees. */
+char *timings_show_ranks(const Timings *timings);
+
 /** The table of nccl-tests, and beside it what was chosen and what bounds it. */
 void text_render_timings(const Timings *timings, GString *out);
 void json_render_timings(const Timings *timings, GString *out);

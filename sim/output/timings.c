@@ -56,15 +56,32 @@ static void append_row(GString *out, const Timing *row, const char *operation)
                          *row->protocol == '\0' ? "" : "/", row->protocol, row->bottleneck);
 }
 
+char *timings_show_ranks(const Timings *timings)
+{
+  g_autofree char *least = timings->min_ranks < timings->n_ranks && timings->min_ranks > 0
+                             ? g_strdup_printf("%u to ", timings->min_ranks)
+                             : g_strdup("");
+  g_autofree char *ranks = g_strdup_printf("%s%u rank%s", least, timings->n_ranks,
+                                           timings->n_ranks == 1 ? "" : "s");
+
+  if (timings->group == NULL)
+    return g_strdup_printf("%u ranks", timings->n_ranks);
+  g_autofree char *group = show_plain(timings->group);
+  if (timings->n_groups == 1)
+    return g_strdup_printf("group %s: %s", group, ranks);
+  return g_strdup_printf("%u groups %s at once, the slowest counts: each %s",
+                         timings->n_groups, group, ranks);
+}
+
 void text_render_timings(const Timings *timings, GString *out)
 {
+  g_autofree char *ranks = timings_show_ranks(timings);
   const bool reduces = g_strrstr(timings->collective, "reduce") != NULL;
   g_autofree char *cluster = show_plain(timings->cluster);
   g_autofree char *mean = show_number(timings_mean_busbw_Bps(timings) / 1e9, 6);
 
-  g_string_append_printf(out,
-                         "# stepcast %s: predicted %s, %s\n# %u ranks on %u node%s\n#\n",
-                         STEPCAST_VERSION, timings->collective, cluster, timings->n_ranks,
+  g_string_append_printf(out, "# stepcast %s: predicted %s, %s\n# %s on %u node%s\n#\n",
+                         STEPCAST_VERSION, timings->collective, cluster, ranks,
                          timings->n_nodes, timings->n_nodes == 1 ? "" : "s");
   g_string_append(
     out,
@@ -104,6 +121,11 @@ void json_render_timings(const Timings *timings, GString *out)
   json_text(&emit, "name", timings->cluster);
   json_count(&emit, "ranks", timings->n_ranks);
   json_count(&emit, "nodes", timings->n_nodes);
+  if (timings->group != NULL) {
+    json_text(&emit, "group", timings->group);
+    json_count(&emit, "groups", timings->n_groups);
+    json_count(&emit, "least_ranks", timings->min_ranks);
+  }
   json_open(&emit, "rows", '[');
   for (guint i = 0; i < timings->rows->len; i++)
     emit_row(&emit, row_at(timings, i));
@@ -119,7 +141,7 @@ void json_render_timings(const Timings *timings, GString *out)
 void csv_render_timings(const Timings *timings, GString *out)
 {
   g_string_append(out, "collective,ranks,nodes,bytes,time_s,algbw_Bps,busbw_Bps,algorithm,"
-                       "protocol,floor_s,bottleneck\r\n");
+                       "protocol,floor_s,bottleneck,group,groups\r\n");
   for (guint i = 0; i < timings->rows->len; i++) {
     const Timing *row = row_at(timings, i);
     const double numbers[] = { row->size_B, row->time_s, row->algbw_Bps, row->busbw_Bps };
@@ -132,6 +154,8 @@ void csv_render_timings(const Timings *timings, GString *out)
     }
     g_string_append_printf(out, ",%s,%s,", row->algorithm, row->protocol);
     emit_double(out, row->floor_s);
-    g_string_append_printf(out, ",%s\r\n", row->bottleneck);
+    g_string_append_printf(out, ",%s,", row->bottleneck);
+    emit_cell(out, timings->group);
+    g_string_append_printf(out, ",%u\r\n", timings->n_groups);
   }
 }

@@ -151,9 +151,10 @@ void svg_render_timings(const Timings *timings, GString *out)
   double lowest_B = HUGE_VAL, highest_B = 0;
   g_autofree char *cluster = show_plain(timings->cluster);
   g_autofree char *title = g_strdup_printf("%s: %s", timings->collective, cluster);
+  g_autofree char *ranks = timings_show_ranks(timings);
   g_autofree char *note =
-    g_strdup_printf("Predicted; %u ranks on %u nodes. Dashed: no algorithm can be faster.",
-                    timings->n_ranks, timings->n_nodes);
+    g_strdup_printf("Predicted; %s on %u nodes. Dashed: no algorithm can be faster.", ranks,
+                    timings->n_nodes);
 
   for (guint i = 0; i < timings->rows->len; i++)
     if (row_at(timings, i)->size_B > 0) {

@@ -1,42 +1,7 @@
-#include "sim/training/exchange.h"
+#include "sim/training/exchange_state.h"
 
 #include "models/fabric.h"
 #include "models/result.h"
-#include "sim/training/observed.h"
-
-/* Where collectives run message by message, no flow set is announced. */
-#define NO_SET G_MAXUINT
-
-/* Phases laid down on the cluster: of a collective, or of a move. */
-typedef struct {
-  CollKind kind;
-  const CollOps *collective; /* NULL: a move */
-  Move move;
-  guint server;     /* pushes and pulls only */
-  GArray *phases;   /* of CollPhase */
-  PhaseLoad *loads; /* of each phase */
-  guint *sets;      /* the engine's number of each phase's set */
-  Observed *observed;
-} Laid;
-
-/* What a library decides from, for one kind of collective. */
-typedef struct {
-  const Exchange *exchange;
-  CollCall call;
-  LibraryCall library_call;
-} Kind;
-
-struct Exchange {
-  const LibraryOps *library;
-  const void *library_params;
-  Topology *topology;
-  Group *group;       /* of all GPUs */
-  GPtrArray *kinds;   /* of Kind */
-  GArray *laid;       /* of Laid */
-  Messages *messages; /* NULL: phases run, not messages */
-  double tier_capacity_Bps[TIER_N];
-  guint tier_n_links[TIER_N];
-};
 
 static void laid_clear(gpointer pointer)
 {
@@ -68,7 +33,7 @@ static const Laid *find_move(const Exchange *exchange, Move move, guint server)
   g_return_val_if_reached(NULL);
 }
 
-static const Kind *find_kind(const Exchange *exchange, CollKind kind)
+const Kind *exchange_find_kind(const Exchange *exchange, CollKind kind)
 {
   for (guint i = 0; i < exchange->kinds->len; i++) {
     const Kind *one = g_ptr_array_index(exchange->kinds, i);
@@ -144,41 +109,34 @@ static void sum_tiers(Exchange *exchange)
   }
 }
 
-/* Is NVLink what the first GPU reaches its neighbour by? */
-static bool has_nvlink(const Topology *topology)
-{
-  g_autoptr(GArray) route = g_array_new(FALSE, FALSE, sizeof(guint32));
-
-  if (topology_gpus_per_node(topology) > 1)
-    topology_route(topology, 0, 1, 0, 0, route);
-  return route->len > 0 &&
-         topology_links(topology)[g_array_index(route, guint32, 0)].tier == TIER_NVLINK;
-}
-
 static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollKind kind)
 {
   const Topology *topology = exchange->topology;
-  const bool nvlink = has_nvlink(topology);
+  const Group *group = exchange->group;
+  const GroupPorts *ports = &exchange->ports;
+  const guint n_nics =
+    group->n_nodes > 1 ? ports->n_rails : topology_nics_per_node(topology);
   Kind *one = g_new(Kind, 1);
 
   *one = (Kind){ .exchange = exchange };
   one->call = (CollCall){
     .kind = kind,
-    .group = exchange->group,
-    .n_rails = topology_n_nodes(topology) > 1 ? topology_nics_per_node(topology) : 1,
+    .group = group,
+    .n_rails = ports->n_rails,
+    .nics = ports->nics,
   };
   one->library_call = (LibraryCall){
     .kind = kind,
-    .n_nodes = topology_n_nodes(topology),
-    .ranks_per_node = topology_gpus_per_node(topology),
-    .nvlink = nvlink,
-    .nvswitch = nvlink && node->fabric == &fabric_nvswitch,
+    .n_nodes = group->n_nodes,
+    .ranks_per_node = group_max_local(group),
+    .nvlink = ports->nvlink,
+    .nvswitch = ports->nvlink && node->fabric == &fabric_nvswitch,
     .gpu_direct = topology_gpu_direct(topology),
-    .nic_path = topology_path_type(topology, 0),
+    .nic_path = topology_path_type(topology, ports->nics == NULL ? 0 : ports->nics[0]),
     .architecture = node->gpu.architecture,
-    .n_nics = topology_nics_per_node(topology),
-    .local_Bps = topology_gpu_Bps(topology),
-    .node_Bps = topology_nics_per_node(topology) * topology_nic_Bps(topology),
+    .n_nics = n_nics,
+    .local_Bps = ports->gpu_Bps,
+    .node_Bps = n_nics * topology_nic_Bps(topology),
     .message_latency_s = topology_message_latency_s(topology),
     .phases_of = phases_of,
     .slowdown_of = slowdown_of,
@@ -205,24 +163,35 @@ static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GErr
   return false;
 }
 
-Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **error)
+static Exchange *on_topology(const Setup *setup, const ExchangeNeeds *needs, GError **error)
 {
   ClusterSpec cluster = setup_cluster(setup);
   cluster.n_servers = needs->n_extra_servers;
   cluster.server_sum_Bps = needs->server_sum_Bps;
-  g_autoptr(Topology) topology = topology_new(&cluster, error);
-  if (topology == NULL)
+  Topology *own = needs->topology == NULL ? topology_new(&cluster, error) : NULL;
+  if (needs->topology == NULL && own == NULL)
     return NULL;
 
-  g_autoptr(Exchange) exchange = g_new0(Exchange, 1);
-  exchange->topology = g_steal_pointer(&topology);
-  exchange->group = group_new_all(exchange->topology);
+  Exchange *exchange = g_new0(Exchange, 1);
+  exchange->own_topology = own;
+  exchange->topology = own == NULL ? needs->topology : own;
+  exchange->own_group = needs->group == NULL ? group_new_all(exchange->topology) : NULL;
+  exchange->group = needs->group == NULL ? exchange->own_group : needs->group;
+  exchange->ports = group_ports_of(exchange->group, exchange->topology);
   exchange->library = setup->library;
   exchange->library_params = setup->library_params;
   exchange->kinds = g_ptr_array_new_with_free_func(g_free);
   exchange->laid = g_array_new(FALSE, FALSE, sizeof(Laid));
   g_array_set_clear_func(exchange->laid, laid_clear);
   sum_tiers(exchange);
+  return exchange;
+}
+
+Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **error)
+{
+  g_autoptr(Exchange) exchange = on_topology(setup, needs, error);
+  if (exchange == NULL)
+    return NULL;
   for (guint kind = 1; kind <= needs->kinds; kind <<= 1)
     if ((needs->kinds & kind) && !lay_kind(exchange, setup, (CollKind)kind, error))
       return NULL;
@@ -232,9 +201,11 @@ Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **
 
 void exchange_free(Exchange *exchange)
 {
-  messages_free(exchange->messages);
-  topology_free(exchange->topology);
-  group_free(exchange->group);
+  if (!exchange->shares_messages)
+    messages_free(exchange->messages);
+  group_ports_clear(&exchange->ports);
+  topology_free(exchange->own_topology);
+  group_free(exchange->own_group);
   g_ptr_array_unref(exchange->kinds);
   g_array_unref(exchange->laid);
   g_free(exchange);
@@ -245,122 +216,19 @@ const Topology *exchange_topology(const Exchange *exchange)
   return exchange->topology;
 }
 
-/* A set of one phase, and the group of sets that it shares links with. */
-typedef struct {
-  Laid *laid;
-  guint phase;
-  guint group; /* a smaller number of the group, or its own: a forest */
-} Member;
-
-static guint group_of(const GArray *members, guint index)
-{
-  while (g_array_index(members, Member, index).group != index)
-    index = g_array_index(members, Member, index).group;
-  return index;
-}
-
-static const FlowSet *set_of(const Member *member)
-{
-  return g_array_index(member->laid->phases, CollPhase, member->phase).set;
-}
-
-/* Join the groups of sets that cross the same link. */
-static void join_groups(GArray *members, guint n_links)
-{
-  g_autofree guint *user = g_new0(guint, n_links); /* member + 1 */
-
-  for (guint m = 0; m < members->len; m++) {
-    const FlowSet *set = set_of(&g_array_index(members, Member, m));
-    for (guint i = 0; i < set->links->len; i++) {
-      guint *last = &user[g_array_index(set->links, guint32, i)];
-      const guint one = group_of(members, m);
-      const guint other = *last == 0 ? one : group_of(members, *last - 1);
-      g_array_index(members, Member, MAX(one, other)).group = MIN(one, other);
-      *last = m + 1;
-    }
-  }
-}
-
-static GArray *list_members(Exchange *exchange)
-{
-  GArray *members = g_array_new(FALSE, FALSE, sizeof(Member));
-
-  for (guint i = 0; i < exchange->laid->len; i++) {
-    Laid *laid = &g_array_index(exchange->laid, Laid, i);
-    laid->sets = g_new0(guint, laid->phases->len);
-    for (guint p = 0; p < laid->phases->len; p++) {
-      const Member member = { .laid = laid, .phase = p, .group = members->len };
-      g_array_append_val(members, member);
-    }
-  }
-  return members;
-}
-
-static bool is_serial(const Member *member, guint serial_moves)
-{
-  return member->laid->collective == NULL && (serial_moves & 1u << member->laid->move);
-}
-
-void exchange_announce(Exchange *exchange, Engine *engine, bool overlap, guint serial_moves)
-{
-  g_autoptr(GArray) members = list_members(exchange);
-  g_autoptr(GPtrArray) sets = g_ptr_array_new();
-
-  if (overlap)
-    join_groups(members, topology_n_links(exchange->topology));
-  for (guint group = 0; group < members->len; group++) {
-    if (group_of(members, group) != group)
-      continue;
-    g_ptr_array_set_size(sets, 0);
-    for (guint m = group; m < members->len; m++)
-      if (group_of(members, m) == group)
-        g_ptr_array_add(sets, (gpointer)set_of(&g_array_index(members, Member, m)));
-    const bool serial =
-      sets->len == 1 && is_serial(&g_array_index(members, Member, group), serial_moves);
-    guint number = engine_add_sets(engine, (const FlowSet *const *)sets->pdata, sets->len,
-                                   overlap && !serial);
-    for (guint m = group; m < members->len; m++) {
-      const Member *member = &g_array_index(members, Member, m);
-      if (group_of(members, m) == group)
-        member->laid->sets[member->phase] = number++;
-    }
-  }
-}
-
-bool exchange_announce_messages(Exchange *exchange, Engine *engine, bool overlap,
-                                GError **error)
-{
-  exchange->messages = messages_new(exchange->topology, exchange->group, error);
-  if (exchange->messages == NULL)
-    return false;
-  for (guint i = 0; i < exchange->laid->len; i++) {
-    const Laid *laid = &g_array_index(exchange->laid, Laid, i);
-    if (laid->collective == NULL) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
-                  "this strategy moves data between GPUs, hosts and servers; only "
-                  "collectives can be simulated message by message");
-      return false;
-    }
-    if (!messages_lay(exchange->messages, &find_kind(exchange, laid->kind)->call,
-                      laid->collective, error))
-      return false;
-  }
-  messages_announce(exchange->messages, engine, !overlap);
-  return true;
-}
-
 bool exchange_run_messages(Exchange *exchange, CollKind kind, const LibraryChoice *choice,
                            double size_B)
 {
   if (exchange->messages != NULL)
-    messages_run(exchange->messages, &find_kind(exchange, kind)->call, choice, size_B);
+    messages_run(exchange->messages, &exchange_find_kind(exchange, kind)->call, choice,
+                 size_B);
   return exchange->messages != NULL;
 }
 
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B)
 {
-  return exchange->library->choose(exchange->library_params,
-                                   &find_kind(exchange, kind)->library_call, size_B);
+  return exchange->library->choose(
+    exchange->library_params, &exchange_find_kind(exchange, kind)->library_call, size_B);
 }
 
 static double idle_s(const Laid *laid, const LibraryChoice *choice, double size_B)
@@ -398,11 +266,12 @@ static ExchangePhase phase_of(const Laid *laid, guint index, const CollTerms *te
 
   return (ExchangePhase){
     .name = phase->name,
-    .set = laid->sets != NULL ? laid->sets[index] : NO_SET,
+    .set = laid->sets != NULL ? laid->sets[index] : EXCHANGE_NO_SET,
     .wait_s = coll_phase_wait_s(phase, terms, size_B),
     .least_s = coll_phase_least_s(phase, terms, size_B),
     .wire_B = size_B * terms->wire_factor,
     .load = &laid->loads[index],
+    .flows = phase->set,
   };
 }
 
@@ -445,7 +314,8 @@ guint exchange_tier_n_links(const Exchange *exchange, guint tier)
 
 static CollTerms terms_of(const Exchange *exchange, CollKind kind, double size_B)
 {
-  if (find_kind(exchange, kind) == NULL) /* nobody runs it: messages as quick as light */
+  if (exchange_find_kind(exchange, kind) ==
+      NULL) /* nobody runs it: messages as quick as light */
     return (CollTerms){ .wire_factor = 1 };
   return exchange_choose(exchange, kind, size_B).terms;
 }
@@ -456,16 +326,15 @@ double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B)
   const CollCall call = {
     .kind = kind,
     .group = exchange->group,
-    .n_rails = MAX(topology_nics_per_node(exchange->topology), 1),
+    .n_rails = MAX(exchange->ports.n_rails, 1),
   };
   const CollCost cost = {
-    .local = { .alpha_s = terms.alpha_local_s,
-               .bandwidth_Bps = topology_gpu_Bps(exchange->topology) },
+    .local = { .alpha_s = terms.alpha_local_s, .bandwidth_Bps = exchange->ports.gpu_Bps },
     .net = { .alpha_s = terms.alpha_net_s,
              .bandwidth_Bps = topology_nic_Bps(exchange->topology) },
   };
 
-  if (find_kind(exchange, kind) == NULL)
+  if (exchange_find_kind(exchange, kind) == NULL)
     return coll_floor_s(&call, size_B, &cost);
   return coll_floor_of_s(exchange_choose(exchange, kind, size_B).collective, &call, size_B,
                          &cost);

@@ -20,6 +20,7 @@ typedef struct {
   double least_s; /**< its flows take no less, see coll_phase_least_s() */
   double wire_B;  /**< message bytes including the protocol's */
   const PhaseLoad *load;
+  const FlowSet *flows; /**< borrowed */
 } ExchangePhase;
 
 /** What will be asked of it. */
@@ -28,10 +29,12 @@ typedef struct {
   guint moves;           /**< OR of 1 << Move */
   const guint *machines; /**< of each server; borrowed for the call */
   guint n_servers;
-  guint n_extra_servers; /**< machines beside the nodes */
-  guint rack_nodes;      /**< see MoveSpec */
-  guint switch_gpus;     /**< see MoveSpec */
-  double server_sum_Bps; /**< see ClusterSpec */
+  guint n_extra_servers;    /**< machines beside the nodes */
+  guint rack_nodes;         /**< see MoveSpec */
+  guint switch_gpus;        /**< see MoveSpec */
+  double server_sum_Bps;    /**< see ClusterSpec */
+  const Topology *topology; /**< of that cluster, borrowed as long; NULL: one of its own */
+  const Group *group;       /**< who communicates, borrowed as long; NULL: all GPUs */
 } ExchangeNeeds;
 
 /** Lay down the cluster, every algorithm the library may choose, and the moves.
@@ -57,6 +60,13 @@ void exchange_announce(Exchange *exchange, Engine *engine, bool overlap,
  *          messages */
 bool exchange_announce_messages(Exchange *exchange, Engine *engine, bool overlap,
                                 GError **error);
+
+/** The same two for several, each with a group of its own on one topology, that run at the
+ *  same time; @p overlap: of one of them. */
+void exchange_announce_all(Exchange *const *exchanges, guint n, Engine *engine,
+                           bool overlap, guint serial_moves);
+bool exchange_announce_all_messages(Exchange *const *exchanges, guint n, Engine *engine,
+                                    bool overlap, GError **error);
 
 /** What the library does with a collective of @p size_B bytes. */
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B);

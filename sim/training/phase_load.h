@@ -25,3 +25,7 @@ void demand_add(Demand *demand, const PhaseLoad *load, double wait_s, double wir
 
 /** The tier that needs most, or RESULT_BOUND_LATENCY or _CONNECTION. Borrowed. */
 const char *demand_largest(const Demand *demand);
+
+/** The links of @p n sets that run at the same time, set i with @p wire_B [i] bytes. */
+void demand_add_all(Demand *demand, const Topology *topology, const FlowSet *const *sets,
+                    const double *wire_B, guint n);

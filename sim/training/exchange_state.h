@@ -1,0 +1,50 @@
+/**
+ * @file exchange_state.h
+ * @brief Inside an exchange: for exchange*.c alone.
+ */
+#pragma once
+
+#include "models/group_ports.h"
+#include "sim/training/exchange.h"
+#include "sim/training/observed.h"
+
+/* Where collectives run message by message, no flow set is announced. */
+#define EXCHANGE_NO_SET G_MAXUINT
+
+/* Phases laid down on the cluster: of a collective, or of a move. */
+typedef struct {
+  CollKind kind;
+  const CollOps *collective; /* NULL: a move */
+  Move move;
+  guint server;     /* pushes and pulls only */
+  GArray *phases;   /* of CollPhase */
+  PhaseLoad *loads; /* of each phase */
+  guint *sets;      /* the engine's number of each phase's set */
+  Observed *observed;
+} Laid;
+
+/* What a library decides from, for one kind of collective. */
+typedef struct {
+  const Exchange *exchange;
+  CollCall call;
+  LibraryCall library_call;
+} Kind;
+
+struct Exchange {
+  const LibraryOps *library;
+  const void *library_params;
+  const Topology *topology;
+  const Group *group;
+  GroupPorts ports;
+  Topology *own_topology; /* NULL: borrowed */
+  Group *own_group;       /* likewise */
+  GPtrArray *kinds;       /* of Kind */
+  GArray *laid;           /* of Laid */
+  Messages *messages;     /* NULL: phases run, not messages */
+  bool shares_messages;   /* another exchange frees them */
+  double tier_capacity_Bps[TIER_N];
+  guint tier_n_links[TIER_N];
+};
+
+/** What the library decides @p kind from; NULL if nobody asked for it. */
+const Kind *exchange_find_kind(const Exchange *exchange, CollKind kind);
