@@ -16,10 +16,10 @@ const ParamSpec named_groups_params[] = {
     .fallback = "", .help = "one group: \"0-7, 12, 16-30:2\"" },
   { .key = "size", .type = PARAM_COUNT, .offset = offsetof(NamedGroups, size),
     .fallback = "0", .max = G_MAXUINT,
-    .help = "instead: all ranks in groups of so many, ...", .origin = "ranks" },
+    .help = "instead of ranks: everyone, in groups of so many", .origin = "ranks" },
   { .key = "stride", .type = PARAM_COUNT, .offset = offsetof(NamedGroups, stride),
     .fallback = "1", .min = 1, .max = G_MAXUINT,
-    .help = "... each so many after the one before", .origin = "neighbours" },
+    .help = "with size: each so many after the one before", .origin = "neighbours" },
   PARAM_END,
 };
 
