@@ -192,4 +192,4 @@ clean:  ## remove what was built
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
--include $(BUILD)/tests/reference/smpi.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
+-include $(BUILD)/tests/reference/smpi.d $(BUILD)/tests/validate/validate.d $(BUILD)/tests/bench/measure.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
