@@ -5,6 +5,7 @@ PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 WERROR  ?= 0
 V       ?= 0
+CUDA    ?= auto
 SAN      =
 CASES   ?= 5000
 FUZZ_TIME ?= 60
@@ -42,17 +43,50 @@ DATA     := $(sort $(wildcard models/catalogue/*/*.json))
 CHECKS   := $(sort $(wildcard tests/check-*.sh))
 DEMO     := scenarios/demo-horovod.json scenarios/demo-ddp.json scenarios/demo-none.json
 BIN_DIR   = $(DESTDIR)$(PREFIX)/bin
+LIB_DIR   = $(DESTDIR)$(PREFIX)/lib/stepcast
 MAN_DIR   = $(DESTDIR)$(PREFIX)/share/man/man1
 SHARE_DIR = $(DESTDIR)$(PREFIX)/share/doc/stepcast
 COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 C_FILES   = $(shell find sim models calibrate tests -name '*.[ch]' | sort)
+
+# ---- CUDA, where it is ----
+comma := ,
+empty :=
+space := $(empty) $(empty)
+ifneq ($(filter auto yes no,$(CUDA)),$(CUDA))
+$(error CUDA=$(CUDA): auto, yes or no)
+endif
+ifneq ($(CUDA),no)
+NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_ROOT := $(if $(NVCC),$(patsubst %/bin/,%,$(dir $(shell readlink -f $(NVCC)))))
+CUDA_LIB := $(patsubst %/libcudart_static.a,%,$(firstword $(wildcard \
+              $(CUDA_ROOT)/lib64/libcudart_static.a $(CUDA_ROOT)/lib/libcudart_static.a)))
+# The newest of each generation that people train on, as far as this nvcc knows them; the
+# last also as PTX, which newer GPUs translate.
+CUDA_WANTED := 70 75 80 86 89 90 100 120
+CUDA_ARCHES := $(if $(NVCC),$(filter $(CUDA_WANTED:%=sm_%),$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
+CUDA_LAST   := $(lastword $(CUDA_ARCHES:sm_%=%))
+CUDA_GENCODE = $(foreach n,$(CUDA_ARCHES:sm_%=%),-gencode arch=compute_$(n)$(comma)code=sm_$(n)) \
+               -gencode arch=compute_$(CUDA_LAST)$(comma)code=compute_$(CUDA_LAST)
+NCCL_HEADER := $(firstword $(wildcard $(CUDA_ROOT)/include/nccl.h /usr/include/nccl.h))
+endif
+CUDA_WHY := $(strip $(if $(filter no,$(CUDA)),CUDA=no was asked for,\
+              $(if $(NVCC),,no nvcc in PATH or /usr/local/cuda/bin)\
+              $(if $(NVCC),$(if $(CUDA_ARCHES),,$(NVCC) lists no architecture we know)\
+                $(if $(CUDA_LIB),,no libcudart_static.a in $(CUDA_ROOT))\
+                $(if $(wildcard $(CUDA_ROOT)/include/cublas_v2.h),,no cublas_v2.h)\
+                $(if $(NCCL_HEADER),,no nccl.h))))
+GPU_GOAL := $(if $(CUDA_WHY),$(if $(filter yes,$(CUDA)),gpu-missing,without-gpu),$(BUILD)/stepcast-gpu.so)
+GPU_SRC  := $(sort $(wildcard calibrate/gpu/plugin/*.c))
+GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o \
+            $(BUILD)/calibrate/gpu/plugin/condition.o
 
 .PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate \
         instructions fuzz proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/stepcast  ## the program, build/stepcast
+all: $(BUILD)/stepcast $(GPU_GOAL)  ## the program, build/stepcast; CUDA=auto|yes|no: with stepcast-gpu.so
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -86,6 +120,37 @@ $(BUILD)/stepcast: $(BUILD)/sim/main.o $(LIB)
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS) -lcunit
+
+# The part that knows CUDA, opened at run time: the program itself is built and runs without.
+$(BUILD)/calibrate/gpu/plugin/kernels.o: calibrate/gpu/plugin/kernels.cu
+	@mkdir -p $(@D)
+	@echo "  NVCC  $< ($(subst $(space),$(comma),$(CUDA_ARCHES)))"
+	$(Q)$(NVCC) -std=c++17 -O3 -fmad=false -I. -Xcompiler -fPIC -Xcompiler -fvisibility=hidden,-fno-threadsafe-statics \
+	  $(CUDA_GENCODE) -MMD -MP -c -o $@ $<
+
+$(BUILD)/calibrate/gpu/plugin/%.o: calibrate/gpu/plugin/%.c
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CPPFLAGS) -isystem $(CUDA_ROOT)/include $(ALL_CFLAGS) -fPIC \
+	  -fvisibility=hidden -MMD -MP -c -o $@ $<
+
+$(BUILD)/calibrate/gpu/plugin/condition.o: calibrate/gpu/condition.c
+	@mkdir -p $(@D)
+	@echo "  CC    $< (for the plug-in)"
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+
+$(BUILD)/stepcast-gpu.so: $(GPU_OBJ) calibrate/gpu/plugin/exports.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -s -o $@ $(GPU_OBJ) -Wl,-z,defs \
+	  -Wl,--version-script=calibrate/gpu/plugin/exports.map -Wl,-rpath,$(CUDA_LIB) \
+	  -L$(CUDA_LIB) -lcudart_static -lpthread -ldl -lrt -lm $$(pkg-config --libs glib-2.0)
+
+.PHONY: without-gpu gpu-missing
+without-gpu:
+	@echo "  without stepcast-gpu.so: $(CUDA_WHY)"
+
+gpu-missing:
+	@echo "CUDA=yes, but: $(CUDA_WHY)" >&2; exit 1
 
 # Kept out of check: it starts some dozen MPI programs.
 $(BUILD)/tests/reference/smpi: $(BUILD)/tests/reference/smpi.o $(LIB)
@@ -173,6 +238,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 
 install: all  ## into DESTDIR/PREFIX: program, manual page, completion, scenarios
 	install -D -m 755 $(BUILD)/stepcast $(BIN_DIR)/stepcast
+	$(if $(CUDA_WHY),,install -D -m 755 $(BUILD)/stepcast-gpu.so $(LIB_DIR)/stepcast-gpu.so)
 	install -D -m 644 docs/stepcast.1 $(MAN_DIR)/stepcast.1
 	install -D -m 644 tools/completion.bash $(COMPLETION_DIR)/stepcast
 	install -d $(SHARE_DIR)/scenarios
@@ -181,7 +247,7 @@ install: all  ## into DESTDIR/PREFIX: program, manual page, completion, scenario
 
 uninstall:  ## take away what install put there
 	rm -f $(BIN_DIR)/stepcast $(MAN_DIR)/stepcast.1 $(COMPLETION_DIR)/stepcast
-	rm -rf $(SHARE_DIR)
+	rm -rf $(SHARE_DIR) $(LIB_DIR)
 
 proof:  ## README's commands in a bare Debian made for it (root, debootstrap)
 	tests/proof/bare-debian.sh
@@ -193,3 +259,4 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
 -include $(BUILD)/tests/reference/smpi.d $(BUILD)/tests/validate/validate.d $(BUILD)/tests/bench/measure.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
+-include $(GPU_OBJ:.o=.d)

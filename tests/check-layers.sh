@@ -28,6 +28,9 @@ BEGIN {
   only["yajl/"]    = "calibrate"
   only["gsl/"]     = "sim/base calibrate"
   only["CUnit/"]   = "tests"
+  only["cuda"]     = "calibrate"
+  only["cublas"]   = "calibrate"
+  only["nccl.h"]   = "calibrate"
 }
 # The deepest known folder that holds path.
 function folder(path,    best, f) {
