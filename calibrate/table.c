@@ -1,7 +1,9 @@
+#include "calibrate/backend/gpu.h"
 #include "calibrate/backend/host.h"
 #include "calibrate/synthetic.h"
 
 const ModuleInfo *const backend_table[] = {
+  &backend_gpu.info,
   &backend_host.info,
   &backend_synthetic.info,
   NULL,

@@ -8,6 +8,7 @@
 static const char prefix[] = "calibrate ";
 
 const Command *const calibrate_table[] = {
+  &calibrate_gpu,
   &calibrate_host,
   &calibrate_import,
   &calibrate_synthetic,

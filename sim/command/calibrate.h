@@ -14,14 +14,16 @@ extern const Command *const calibrate_table[];
 
 extern const Command calibrate_host;
 extern const Command calibrate_synthetic;
+extern const Command calibrate_gpu;
 extern const Command calibrate_import;
 
 /** Options of every subcommand that measures. */
 typedef struct {
-  char *only;     /**< "gemm,launch"; NULL: all probes */
-  char **outputs; /**< paths of samples (.csv); NULL: none */
-  int quick;      /**< GLib's truth: one pass, few repetitions */
-  int quiet;      /**< likewise: no progress, no table */
+  char *only;          /**< "gemm,launch"; NULL: all probes */
+  char **outputs;      /**< paths of samples (.csv); NULL: none */
+  int quick;           /**< GLib's truth: one pass, few repetitions */
+  int quiet;           /**< likewise: no progress, no table */
+  double time_limit_s; /**< what was measured by then is kept; 0: none */
 } CalibrateOptions;
 
 /** Rows for options_parse(); the strings are freed by calibrate_options_clear(). */

@@ -10,9 +10,13 @@ void calibrate_options_clear(CalibrateOptions *options)
   g_strfreev(options->outputs);
 }
 
-/* A line of dots is enough: one for each tenth, and a line for each cell that fails. */
-static bool report(guint n_done, guint n_visits, const Sample *cell, const GError *error,
-                   void *data G_GNUC_UNUSED)
+typedef struct {
+  bool is_quiet;
+  gint64 end_us; /* of the monotonic clock; 0: none */
+} Watch;
+
+/* A line for each tenth is enough, and one for each cell that fails. */
+static void tell(guint n_done, guint n_visits, const Sample *cell, const GError *error)
 {
   if (error != NULL) {
     g_autofree char *line = g_strdup_printf("%s at %g %s: %s\n", cell->probe, cell->size,
@@ -23,7 +27,19 @@ static bool report(guint n_done, guint n_visits, const Sample *cell, const GErro
     g_autofree char *line = g_strdup_printf("measured %u of %u cells\n", n_done, n_visits);
     command_say(line);
   }
-  return true;
+}
+
+static bool report(guint n_done, guint n_visits, const Sample *cell, const GError *error,
+                   void *data)
+{
+  const Watch *watch = data;
+  const bool is_late = watch->end_us != 0 && g_get_monotonic_time() > watch->end_us;
+
+  if (!watch->is_quiet)
+    tell(n_done, n_visits, cell, error);
+  if (is_late && n_done < n_visits && !watch->is_quiet)
+    command_say("the time limit was reached: the rest is left out\n");
+  return !is_late;
 }
 
 static void append_title(const Sample *sample, GString *out)
@@ -79,8 +95,7 @@ bool calibrate_check_outputs(char *const *outputs, GError **error)
   return true;
 }
 
-bool calibrate_write_samples(char *const *outputs, const GPtrArray *samples,
-                             GError **error)
+bool calibrate_write_samples(char *const *outputs, const GPtrArray *samples, GError **error)
 {
   g_autoptr(GString) csv = g_string_new(NULL);
 
@@ -95,12 +110,16 @@ bool calibrate_measure(const BackendOps *ops, const void *params,
                        const CalibrateOptions *options, GString *out, GError **error)
 {
   g_auto(GStrv) only = options->only == NULL ? NULL : g_strsplit(options->only, ",", -1);
+  const gint64 limit_us = (gint64)(options->time_limit_s * 1e6);
+  Watch watch = { .is_quiet = options->quiet,
+                  .end_us = limit_us > 0 ? g_get_monotonic_time() + limit_us : 0 };
   SweepOptions sweep = SWEEP_DEFAULTS;
 
   if (!calibrate_check_outputs(options->outputs, error))
     return false;
   sweep.only = (const char *const *)only;
-  sweep.progress = options->quiet ? NULL : report;
+  sweep.progress = report;
+  sweep.data = &watch;
   if (options->quick) {
     sweep.n_passes = 1;
     sweep.n_min = 5;
