@@ -45,15 +45,16 @@ char *gpu_condition_message(const GpuCondition *condition)
 {
   switch (condition->result) {
   case 0:
-    return condition->n_devices > 0 ? NULL : g_strdup("driver found, no GPU visible");
+    if (condition->n_devices > 0)
+      return NULL;
+    return g_strdup("driver found, no GPU visible");
   case CUDA_STUB_LIBRARY:
     return g_strdup("stub libcuda is on the library path, where the driver's should be");
   case CUDA_INSUFFICIENT_DRIVER:
     return condition->driver == 0 ? g_strdup("no NVIDIA driver on this machine")
                                   : too_old(condition);
-  case CUDA_NO_DEVICE:
-    return g_strdup_printf("driver found, no GPU visible%s",
-                           condition->hides_all ? " (CUDA_VISIBLE_DEVICES is empty)" : "");
+  case CUDA_NO_DEVICE: /* also where CUDA_VISIBLE_DEVICES hides them all */
+    return g_strdup("driver found, no GPU visible");
   case CUDA_SYSTEM_NOT_READY:
     return g_strdup("NVSwitch not ready: start nvidia-fabricmanager");
   case CUDA_SYSTEM_DRIVER_MISMATCH:

@@ -5,14 +5,12 @@
 #pragma once
 
 #include <glib.h>
-#include <stdbool.h>
 
 typedef struct {
   int result;        /**< of cudaGetDeviceCount(): a cudaError_t; 0 is success */
   int n_devices;     /**< what it counted */
   int driver;        /**< of cudaDriverGetVersion(): 12040 is CUDA 12.4; 0: no driver */
   int runtime;       /**< what the plug-in was built with */
-  bool hides_all;    /**< CUDA_VISIBLE_DEVICES is set and empty */
   const char *other; /**< cudaGetErrorString() of result, for errors not known here */
 } GpuCondition;
 

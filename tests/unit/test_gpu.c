@@ -101,8 +101,6 @@ static void test_every_condition_says_what_is_wrong(void)
       "the NVIDIA driver, of CUDA 11.8, is older than CUDA 12.6 needs (525)" },
     { { .result = 100, .driver = 13000, .runtime = 13000 },
       "driver found, no GPU visible" },
-    { { .result = 100, .driver = 13000, .runtime = 13000, .hides_all = true },
-      "driver found, no GPU visible (CUDA_VISIBLE_DEVICES is empty)" },
     { { .result = 802 }, "NVSwitch not ready: start nvidia-fabricmanager" },
     { { .result = 803 },
       "kernel module and library of the NVIDIA driver do not match: "

@@ -4,7 +4,6 @@
 #include "calibrate/gpu/plugin/blas.h"
 #include "calibrate/gpu/plugin/nccl.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,9 +32,7 @@ double clock_s(void)
 /* Is there a GPU at all? */
 static bool count_devices(int *n, GpuFault *fault)
 {
-  const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-  GpuCondition condition = { .runtime = CUDART_VERSION,
-                             .hides_all = visible != NULL && *visible == '\0' };
+  GpuCondition condition = { .runtime = CUDART_VERSION };
 
   cudaDriverGetVersion(&condition.driver);
   const cudaError_t result = cudaGetDeviceCount(n);
