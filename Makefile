@@ -173,7 +173,7 @@ demo: setup  ## set up, build, and forecast one training job three ways
 check: setup  ## unit tests, goldens, bad input, layers, words, documents
 	$(Q)$(MAKE) run-checks
 
-run-checks: $(TESTS) $(BUILD)/stepcast $(BUILD)/tests/validate/validate
+run-checks: $(TESTS) $(BUILD)/stepcast $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training
 	$(Q)BUILD=$(BUILD) tests/run.sh $(BUILD)/check $(TESTS) $(CHECKS)
 
 asan:  ## check, under the address and undefined-behaviour sanitizers, in build-asan/
@@ -209,10 +209,11 @@ bench: all $(BUILD)/tests/bench/measure  ## wall time and memory, ratios measure
 instructions: all  ## instructions per benchmark, counted by callgrind: the same on every day
 	$(Q)BUILD=$(BUILD) tests/bench/instructions.sh
 
-validate: $(BUILD)/tests/validate/validate  ## predicted against measured: public nccl-tests tables, errors by system and size
+validate: $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training  ## predicted against measured: public tables of nccl-tests and of training
 	$(Q)$(BUILD)/tests/validate/validate
+	$(Q)$(BUILD)/tests/validate/training
 
-$(BUILD)/tests/validate/validate: $(BUILD)/tests/validate/validate.o $(LIB)
+$(BUILD)/tests/validate/%: $(BUILD)/tests/validate/%.o $(LIB)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS)
 

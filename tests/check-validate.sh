@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fail if predictions of the public nccl-tests tables have become worse: medians of the
-# relative error of time, over all systems.
-# Usage: tests/check-validate.sh        needs $BUILD/tests/validate/validate
+# Fail if predictions of the public tables have become worse: medians of the relative error,
+# of time for nccl-tests, of throughput for training, over all systems.
+# Usage: tests/check-validate.sh        needs $BUILD/tests/validate/{validate,training}
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -16,4 +16,10 @@ END {
   print "median errors: " small " % to 32 KiB, " middle " % to 512 KiB, " medium \
         " % to 64 MiB, " large " % above"
   exit !(large != "" && small <= 25 && middle <= 55 && medium <= 20 && large <= 8)
+}'
+"$build/tests/validate/training" | awk '
+$1 == "all" { median = $3; most = $4 }
+END {
+  print "training: median error " median " %, 90th percentile " most " %"
+  exit !(median != "" && median <= 7 && most <= 25)
 }'
