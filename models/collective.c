@@ -51,6 +51,19 @@ static double hops_s(const CollPhase *phase, const CollTerms *terms, double size
   return MAX(MIN(one_s, all_s), all_s - hidden_s);
 }
 
+static double chains_s(const CollPhase *phase, const CollTerms *terms, double bytes_B)
+{
+  double longest_s = 0;
+
+  for (guint i = 0; i < phase->chains->len; i++) {
+    const CollChain *chain = &g_array_index(phase->chains, CollChain, i);
+    longest_s = MAX(longest_s, chain->n_local_hops * terms->alpha_local_s +
+                                 chain->n_net_hops * terms->alpha_net_s + chain->latency_s +
+                                 chain->s_per_B * bytes_B);
+  }
+  return longest_s;
+}
+
 double coll_phase_wait_s(const CollPhase *phase, const CollTerms *terms, double size_B)
 {
   const double flow_s = flows_s(phase, terms, size_B);
@@ -59,6 +72,10 @@ double coll_phase_wait_s(const CollPhase *phase, const CollTerms *terms, double 
   /* Channels that slow the flows down slow the first chunk down alike. */
   const double slower = flow_s > 0 && least_s > flow_s ? least_s / flow_s : 1;
 
+  if (phase->chains != NULL) {
+    const double bytes_B = size_B * terms->wire_factor * slower;
+    return MAX(0, chains_s(phase, terms, bytes_B) - phase->chains_bound_s_per_B * bytes_B);
+  }
   return hops_s(phase, terms, size_B) + phase->fill_s_per_B * chunk_B * slower;
 }
 
@@ -71,6 +88,7 @@ double coll_phase_idle_s(const CollPhase *phase, const CollTerms *terms, double 
 static void phase_clear(CollPhase *phase)
 {
   flow_set_free(phase->set);
+  g_clear_pointer(&phase->chains, g_array_unref);
 }
 
 GArray *coll_phases_new(void)

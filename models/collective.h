@@ -61,6 +61,14 @@ guint coll_n_chunks(double size_B, double chunk_B);
 double coll_chunk_B(double size_B, double chunk_B);
 #define COLL_MAX_CHUNKS (1u << 20)
 
+/** Messages that wait for one another: their hops and their bytes. */
+typedef struct {
+  guint n_local_hops, n_net_hops;
+  double latency_s; /**< of the links along them [s] */
+  double s_per_B;   /**< what the bytes of those messages need, per byte of the message that
+                         the collective is called with; 0: unknown [s/B] */
+} CollChain;
+
 /**
  * One phase of a collective: flows that run together, and the messages that wait for one
  * another on its critical path. See coll_phase_idle_s() for its time.
@@ -81,6 +89,10 @@ typedef struct {
                              latencies of the others pass meanwhile: how much less the bytes
                              need along the longest chain than the flow set needs, per byte
                              of the message; 0 if all hops are as slow */
+  GArray *chains; /**< of CollChain; owned. Of messages in this phase and in those after it,
+                       which then have no hops: the longest counts, where none is so for all
+                       sizes. NULL: the hops and bytes above are those of the longest */
+  double chains_bound_s_per_B; /**< of all the phases that the chains go through */
 } CollPhase;
 
 /** What a library and its protocol make of a phase. */

@@ -36,7 +36,7 @@ Draft *draft_new(const CollCall *call, const Topology *topology)
   return draft;
 }
 
-static void draft_free(Draft *draft)
+void draft_free(Draft *draft)
 {
   flow_set_free(draft->set);
   g_free(draft->sent);
@@ -104,19 +104,37 @@ double draft_flow_s_per_B(const Draft *draft, const double *loads, guint index)
   return s_per_B;
 }
 
-void draft_finish(Draft *draft, const char *name, Chain chain, double way_s_per_B,
-                  GArray *phases)
+double draft_slowest_s_per_B(const Draft *draft, const double *loads, guint first, guint n)
+{
+  double s_per_B = 0;
+  for (guint i = first; i < first + n; i++)
+    s_per_B = MAX(s_per_B, draft_flow_s_per_B(draft, loads, i));
+  return s_per_B;
+}
+
+void draft_limit(Draft *draft)
 {
   transport_limit_incast(&topology_transport(draft->topology)->incast,
                          topology_links(draft->topology), draft->set);
+}
+
+double draft_bound_s_per_B(const Draft *draft)
+{
+  return flow_set_bound_s_per_B(draft->set, topology_links(draft->topology),
+                                topology_n_links(draft->topology));
+}
+
+void draft_finish(Draft *draft, const char *name, Chain chain, double way_s_per_B,
+                  GArray *phases)
+{
+  draft_limit(draft);
 
   CollPhase phase = {
     .name = name,
     .n_local_hops = chain.n_local_hops,
     .n_net_hops = chain.n_net_hops,
     .path_latency_s = chain.latency_s,
-    .bound_s_per_B = flow_set_bound_s_per_B(draft->set, topology_links(draft->topology),
-                                            topology_n_links(draft->topology)),
+    .bound_s_per_B = draft_bound_s_per_B(draft),
   };
 
   phase.fill_s_per_B = MAX(0, way_s_per_B - phase.bound_s_per_B);

@@ -6,13 +6,8 @@
 
 #include "models/collective.h"
 
-/** Hops that wait for one another. */
-typedef struct {
-  guint n_local_hops, n_net_hops;
-  double latency_s; /**< of the links along them [s] */
-  double s_per_B;   /**< what their bytes need, per byte of message; 0: as long as the flow
-                         set [s/B] */
-} Chain;
+/** Of hops that wait for one another. */
+typedef CollChain Chain;
 
 /** The chain followed by one more. */
 Chain chain_join(Chain chain, Chain next);
@@ -21,8 +16,9 @@ bool chain_is_longer(Chain chain, Chain other);
 
 typedef struct Draft Draft;
 
-/** Both are borrowed. Transfer: draft_finish() frees it. */
+/** Both are borrowed. Transfer: draft_finish() frees it, or draft_free(). */
 Draft *draft_new(const CollCall *call, const Topology *topology);
+void draft_free(Draft *draft);
 
 /** Add a flow of GPUs from rank @p src to @p dst and return its one hop. */
 Chain draft_add_flow(Draft *draft, guint src, guint dst, guint rail, double share);
@@ -39,6 +35,16 @@ double *draft_loads(const Draft *draft, guint first);
 /** How long flow @p index needs per byte of message among the flows that make up @p loads:
  *  what its busiest link, or its own limit, takes [s/B]. */
 double draft_flow_s_per_B(const Draft *draft, const double *loads, guint index);
+
+/** Limit flows that many senders send to one receiver; draft_finish() does so as well. */
+void draft_limit(Draft *draft);
+
+/** The longest time that one of the flows from number @p first on needs, as
+ *  draft_flow_s_per_B() has it [s/B]. */
+double draft_slowest_s_per_B(const Draft *draft, const double *loads, guint first, guint n);
+
+/** What the busiest link, or the tightest limit of a flow, needs [s/B]. */
+double draft_bound_s_per_B(const Draft *draft);
 
 /** Append the phase, unless it has no flows.
  *  @param way_s_per_B  of a pipeline: what one chunk takes on all hops of the longest way,

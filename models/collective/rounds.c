@@ -1,8 +1,8 @@
 #include "models/collective/rounds.h"
 
-#include <string.h>
+#include "models/collective/walk.h"
 
-static GArray *messages_of(const Rounds *rounds, const CollCall *call, guint round)
+GArray *rounds_messages(const Rounds *rounds, const CollCall *call, guint round)
 {
   GArray *messages = g_array_new(FALSE, FALSE, sizeof(RoundMessage));
   rounds->messages(call, round, messages);
@@ -58,8 +58,7 @@ static void wait_for(Plan *plan, const GArray *ids, const GArray *named)
   }
 }
 
-/* The rail of the NIC next to @p rank, of those that share the message. */
-static guint rail_of(const CollCall *call, guint rank)
+guint rounds_rail(const CollCall *call, guint rank)
 {
   const Group *group = call->group;
   const guint node = group->node[rank];
@@ -81,7 +80,7 @@ static guint add_step(const Rounds *rounds, const CollCall *call,
                 .n_chunks = message->n_chunks,
                 .after = PLAN_START,
                 .reduce = message->reduce,
-                .rail = rounds->direct && is_net ? 1 + rail_of(call, message->dst) : 0,
+                .rail = rounds->direct && is_net ? 1 + rounds_rail(call, message->dst) : 0,
                 .size_B = message->n_chunks * chunk_B });
 
   if (!rounds->answers) {
@@ -104,7 +103,7 @@ void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan
   Last last = last_new(n);
 
   for (guint round = 0; round < rounds->n_rounds(call); round++) {
-    g_autoptr(GArray) messages = messages_of(rounds, call, round);
+    g_autoptr(GArray) messages = rounds_messages(rounds, call, round);
     const guint first = plan_n_steps(plan);
 
     for (guint rank = 0; rank < n; rank++)
@@ -120,44 +119,6 @@ void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan
     }
   }
   last_clear(&last);
-}
-
-static Chain add_flows(const Rounds *rounds, const CollCall *call, const GArray *messages,
-                       Draft *draft)
-{
-  const double share = rounds->chunk_share(call);
-  Chain longest = { 0 };
-
-  for (guint i = 0; i < messages->len; i++) {
-    const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
-    const double part = message->n_chunks * share;
-    const Chain hop = rounds->direct
-                        ? draft_add_flow(draft, message->src, message->dst,
-                                         rail_of(call, message->dst), part)
-                        : draft_add_message(draft, message->src, message->dst, part);
-    if (chain_is_longer(hop, longest))
-      longest = hop;
-  }
-  return longest;
-}
-
-void rounds_phases(const Rounds *rounds, const CollCall *call, const Topology *topology,
-                   GArray *phases)
-{
-  const guint n_rounds = rounds->n_rounds(call);
-  Draft *draft = NULL;
-  Chain chain = { 0 };
-
-  for (guint round = 0; round < n_rounds; round++) {
-    g_autoptr(GArray) messages = messages_of(rounds, call, round);
-    if (draft == NULL)
-      draft = draft_new(call, topology);
-    chain = chain_join(chain, add_flows(rounds, call, messages, draft));
-    if (rounds->merged && round + 1 < n_rounds)
-      continue;
-    draft_finish(g_steal_pointer(&draft), rounds->phase, chain, 0, phases);
-    chain = (Chain){ 0 };
-  }
 }
 
 /* Bytes through the ports of ranks and NICs, per byte of message. */
@@ -181,30 +142,49 @@ static void loads_clear(Loads *loads)
   g_free(loads->net);
 }
 
-/* @return whether the message leaves its node */
-static bool loads_add(Loads *loads, const Rounds *rounds, const CollCall *call,
-                      const RoundMessage *message)
+/* Call @p use for each port of the message with its share and the port's bandwidth. */
+typedef void (*UsePort)(double *load, double share, double bandwidth_Bps, double *s_per_B);
+
+static void add_load(double *load, double share, double bandwidth_Bps G_GNUC_UNUSED,
+                     double *s_per_B G_GNUC_UNUSED)
+{
+  *load += share;
+}
+
+static void take_longest(double *load, double share G_GNUC_UNUSED, double bandwidth_Bps,
+                         double *s_per_B)
+{
+  *s_per_B = MAX(*s_per_B, *load / bandwidth_Bps);
+}
+
+/* @return what @p use made of it */
+static double use_ports(const Loads *loads, const Rounds *rounds, const CollCall *call,
+                        const RoundMessage *message, const CollCost *cost, UsePort use)
 {
   const Group *group = call->group;
   const double share = message->n_chunks * rounds->chunk_share(call);
+  const double part = rounds->direct ? share : share / call->n_rails;
+  double s_per_B = 0;
 
   if (group_is_local(group, message->src, message->dst)) {
-    loads->local[message->src] += share;
-    loads->local[loads->n_ranks + message->dst] += share;
-    return false;
+    use(&loads->local[message->src], share, cost->local.bandwidth_Bps, &s_per_B);
+    use(&loads->local[loads->n_ranks + message->dst], share, cost->local.bandwidth_Bps,
+        &s_per_B);
+    return s_per_B;
   }
   for (guint rail = 0; rail < call->n_rails; rail++) {
-    if (rounds->direct && rail != rail_of(call, message->dst))
+    if (rounds->direct && rail != rounds_rail(call, message->dst))
       continue;
-    const double part = rounds->direct ? share : share / call->n_rails;
-    loads->net[group->node[message->src] * call->n_rails + rail] += part;
-    loads->net[loads->n_ports + group->node[message->dst] * call->n_rails + rail] += part;
+    const guint from = group->node[message->src] * call->n_rails + rail;
+    const guint to = group->node[message->dst] * call->n_rails + rail;
+    use(&loads->net[from], part, cost->net.bandwidth_Bps, &s_per_B);
+    use(&loads->net[loads->n_ports + to], part, cost->net.bandwidth_Bps, &s_per_B);
   }
-  return true;
+  return s_per_B;
 }
 
-/* Time of the busiest port per byte of message; the loads are 0 again. */
-static double loads_s_per_B(Loads *loads, const CollCost *cost)
+/* Time of the busiest port per byte of message. */
+static double loads_s_per_B(const Loads *loads, const CollCost *cost)
 {
   double s_per_B = 0;
 
@@ -212,29 +192,78 @@ static double loads_s_per_B(Loads *loads, const CollCost *cost)
     s_per_B = MAX(s_per_B, loads->local[i] / cost->local.bandwidth_Bps);
   for (guint i = 0; i < 2 * loads->n_ports; i++)
     s_per_B = MAX(s_per_B, loads->net[i] / cost->net.bandwidth_Bps);
-  memset(loads->local, 0, 2 * (gsize)loads->n_ranks * sizeof(double));
-  memset(loads->net, 0, 2 * (gsize)loads->n_ports * sizeof(double));
   return s_per_B;
+}
+
+/* Walk one round; @p all adds up the loads of all rounds. */
+static void walk_ports(const Rounds *rounds, const CollCall *call, guint round,
+                       const CollCost *cost, Loads *all, Walk *walk)
+{
+  g_autoptr(GArray) messages = rounds_messages(rounds, call, round);
+  g_autofree Chain *hops = g_new0(Chain, messages->len);
+  Loads loads;
+
+  loads_init(&loads, call);
+  for (guint i = 0; i < messages->len; i++) {
+    const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
+    use_ports(&loads, rounds, call, message, cost, add_load);
+    use_ports(all, rounds, call, message, cost, add_load);
+  }
+  for (guint i = 0; i < messages->len; i++) {
+    const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
+    const bool is_local = group_is_local(call->group, message->src, message->dst);
+    hops[i].n_local_hops = is_local;
+    hops[i].n_net_hops = !is_local;
+    hops[i].s_per_B = use_ports(&loads, rounds, call, message, cost, take_longest);
+  }
+  walk_round(walk, messages, hops);
+  loads_clear(&loads);
+}
+
+/* Merged rounds: every one a hop, and the bytes of the port that is busiest in all. */
+static double merged_s(const Rounds *rounds, const CollCall *call, double size_B,
+                       const CollCost *cost)
+{
+  double time_s = 0;
+  Loads loads;
+
+  loads_init(&loads, call);
+  for (guint round = 0; round < rounds->n_rounds(call); round++) {
+    g_autoptr(GArray) messages = rounds_messages(rounds, call, round);
+    bool is_net = false;
+    for (guint i = 0; i < messages->len; i++) {
+      const RoundMessage *message = &g_array_index(messages, RoundMessage, i);
+      is_net = is_net || !group_is_local(call->group, message->src, message->dst);
+      use_ports(&loads, rounds, call, message, cost, add_load);
+    }
+    if (messages->len > 0)
+      time_s += is_net ? cost->net.alpha_s : cost->local.alpha_s;
+  }
+  time_s += loads_s_per_B(&loads, cost) * size_B;
+  loads_clear(&loads);
+  return time_s;
 }
 
 double rounds_ideal_s(const Rounds *rounds, const CollCall *call, double size_B,
                       const CollCost *cost)
 {
-  const guint n_rounds = rounds->n_rounds(call);
-  double time_s = 0;
-  Loads loads;
+  if (rounds->merged || rounds->answers)
+    return merged_s(rounds, call, size_B, cost);
 
-  loads_init(&loads, call);
-  for (guint round = 0; round < n_rounds; round++) {
-    g_autoptr(GArray) messages = messages_of(rounds, call, round);
-    bool is_net = false;
-    for (guint i = 0; i < messages->len; i++)
-      is_net |= loads_add(&loads, rounds, call, &g_array_index(messages, RoundMessage, i));
-    if (messages->len > 0)
-      time_s += is_net ? cost->net.alpha_s : cost->local.alpha_s;
-    if (!rounds->merged || round + 1 == n_rounds)
-      time_s += loads_s_per_B(&loads, cost) * size_B;
+  Loads all;
+  g_autoptr(Walk) walk = walk_new(call->group->n_ranks);
+  double time_s = 0;
+
+  loads_init(&all, call);
+  for (guint round = 0; round < rounds->n_rounds(call); round++)
+    walk_ports(rounds, call, round, cost, &all, walk);
+  const Front longest = walk_longest(walk);
+  for (guint i = 0; i < longest.n; i++) {
+    const Chain *chain = &longest.chains[i];
+    time_s = MAX(time_s, chain->n_local_hops * cost->local.alpha_s +
+                           chain->n_net_hops * cost->net.alpha_s + chain->s_per_B * size_B);
   }
-  loads_clear(&loads);
+  time_s = MAX(time_s, loads_s_per_B(&all, cost) * size_B);
+  loads_clear(&all);
   return time_s;
 }

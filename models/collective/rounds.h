@@ -28,6 +28,12 @@ typedef struct {
   bool answers; /**< a rank sends once it has received, whatever else it is sending */
 } Rounds;
 
+/** Those of one round. Transfer: caller unrefs. */
+GArray *rounds_messages(const Rounds *rounds, const CollCall *call, guint round);
+
+/** The rail of the NIC next to @p rank, of those that share the message. */
+guint rounds_rail(const CollCall *call, guint rank);
+
 void rounds_plan(const Rounds *rounds, const CollCall *call, double size_B, Plan *plan);
 void rounds_phases(const Rounds *rounds, const CollCall *call, const Topology *topology,
                    GArray *phases);

@@ -73,12 +73,6 @@ static const LinkCost *local_or_net(guint src, guint dst, void *data)
   return group_is_local(group, src, dst) ? &costs->local : &costs->net;
 }
 
-static bool has_mixed_rounds(const CollOps *ops)
-{
-  return ops == &coll_recursive_doubling || ops == &coll_halving_doubling ||
-         ops == &coll_pairwise;
-}
-
 /* Without bytes only the hops count, however different the two kinds are. */
 static void compare_hops(const CollOps *ops, const CollCall *call, double slack)
 {
@@ -94,15 +88,15 @@ static void compare_hops(const CollOps *ops, const CollCall *call, double slack)
   CU_ASSERT_TRUE(path_s >= ideal_s * (1 - slack - rounding));
 }
 
-/* Rounds of messages inside nodes and between them: each counts as the slower, but no chain
- * of messages may meet the slower one in every round. */
+/* Rounds that run into one another, of messages inside nodes and between them: each counts
+ * as the slower, but no chain of messages may meet the slower one in every round. */
 static void law_hops(const CollOps *ops, const CollCall *call)
 {
   static const double mixed_slack = 0.35;
   const guint n_local = group_max_local(call->group);
   const bool is_mixed = call->group->n_nodes > 1 && (n_local & (n_local - 1)) != 0;
 
-  compare_hops(ops, call, is_mixed && has_mixed_rounds(ops) ? mixed_slack : 0);
+  compare_hops(ops, call, is_mixed && ops == &coll_pairwise ? mixed_slack : 0);
 }
 
 /* The closed form lets every phase wait for its largest node; no one rank may have to. */
@@ -128,6 +122,17 @@ static double slack_of_phases(const CollOps *ops, const CollCall *call)
   return is_line && call->n_rails > 1 ? entrance_slack : 0;
 }
 
+/* The closed form knows ports only. What leaves by a far NIC crosses another GPU's NVLink
+ * port first, where it meets messages of the same round that stay inside. */
+static double excess_of_phases(const CollOps *ops, const CollCall *call)
+{
+  static const double far_rail_excess = 0.01;
+  const guint n_local = group_max_local(call->group);
+  const bool is_mixed = (n_local & (n_local - 1)) != 0;
+  return ops == &coll_recursive_doubling && is_mixed && call->n_rails > 1 ? far_rail_excess
+                                                                          : 0;
+}
+
 static void law_phases_ideal(const CollOps *ops, const CollCall *call)
 {
   static const double size_B = 1 << 24;
@@ -140,7 +145,7 @@ static void law_phases_ideal(const CollOps *ops, const CollCall *call)
 
   const double time_s = phases_s(phases, call, size_B, &cost);
 
-  CU_ASSERT_TRUE(time_s <= ideal_s * (1 + rounding));
+  CU_ASSERT_TRUE(time_s <= ideal_s * (1 + rounding + excess_of_phases(ops, call)));
   CU_ASSERT_TRUE(time_s >= ideal_s * (1 - rounding - slack_of_phases(ops, call)));
 }
 

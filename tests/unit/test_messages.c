@@ -15,25 +15,33 @@
 /* What phases may be wrong by. */
 #define TOL_PHASES 0.02
 
+#define SIXES "leaves of 2 nodes of 6 GPUs, 2 : 1"
+
 /* Where that does not hold, and why. */
 static const struct {
-  const char *algorithm;
+  const char *algorithm, *place; /* NULL: all places */
   double tolerance;
 } exceptions[] = {
   /* Small messages of few chunks: the fill of the pipeline counts every hop as if all
    * trees and levels loaded it at once, and uplinks of leaves as if all their trees met. */
-  { "double_tree", 0.95 },
-  /* Under leaves of unequal latency: rounds are phases, and each waits for its farthest
-   * pair, though no chain of messages has the farthest pair in every round. */
-  { "recursive_doubling", 0.20 },
-  { "halving_doubling", 0.20 },
-  { "torus", 0.20 },
+  { "double_tree", NULL, 0.95 },
+  /* Rows inside a leaf are done before others: their columns begin while the rest of the
+   * rows still loads uplinks. Rates are those of a phase as a whole. */
+  { "torus", NULL, 0.05 },
+  /* Of the ranks that share a NIC some exchange inside the node when others send: they run
+   * ahead, and the NIC has messages of several rounds at a time. Rates are those of all
+   * messages of a round at once. */
+  { "recursive_doubling", SIXES, 0.25 },
+  { "halving_doubling", SIXES, 0.14 },
+  /* The busiest hop waits for some latencies as well where two take nearly as long. */
+  { "ring", SIXES, 0.03 },
 };
 
-static double tolerance_of(const CollOps *ops)
+static double tolerance_of(const CollOps *ops, const char *place)
 {
   for (guint i = 0; i < G_N_ELEMENTS(exceptions); i++)
-    if (strcmp(exceptions[i].algorithm, ops->info.name) == 0)
+    if (strcmp(exceptions[i].algorithm, ops->info.name) == 0 &&
+        (exceptions[i].place == NULL || strcmp(exceptions[i].place, place) == 0))
       return exceptions[i].tolerance;
   return TOL_PHASES;
 }
@@ -54,6 +62,7 @@ static const Place places[] = {
     "nodes_per_leaf=4; oversubscription=2; latency=1 us" },
   { "leaves of 2 nodes of 8 GPUs, 4 : 1", 8, "leaf_spine",
     "nodes_per_leaf=2; oversubscription=4; latency=1 us" },
+  { SIXES, 6, "leaf_spine", "nodes_per_leaf=2; oversubscription=2; latency=1 us" },
 };
 
 static const guint rank_counts[] = { 2, 3, 5, 8, 12, 16, 30, 64 };
@@ -100,11 +109,11 @@ static void compare(const CollOps *ops, const CollCall *call, const Place *place
     printf("    %s, %u ranks: %s\n", ops->info.name, n, outcome.message);
   for (guint i = 0; i < race.n_sizes; i++) {
     const double error = outcome.pairs[i].fast_s / outcome.pairs[i].reference_s - 1;
-    if (fabs(error) > tolerance_of(ops))
+    if (fabs(error) > tolerance_of(ops, place->name))
       printf("    %s, %s, %u ranks, %.0f B: fast %.3f us, reference %.3f us: %+.1f %%\n",
              ops->info.name, place->name, n, sizes_B[i], 1e6 * outcome.pairs[i].fast_s,
              1e6 * outcome.pairs[i].reference_s, 100 * error);
-    CU_ASSERT_TRUE(fabs(error) <= tolerance_of(ops));
+    CU_ASSERT_TRUE(fabs(error) <= tolerance_of(ops, place->name));
     if (fabs(error) >= fabs(worst->error))
       *worst = (Worst){ error, place->name, n, sizes_B[i] };
   }
