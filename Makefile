@@ -40,6 +40,8 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/catalogue.o
 LIB      := $(BUILD)/libstepcast.a
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 DATA     := $(sort $(wildcard models/catalogue/*/*.json))
+MPICC    := $(shell command -v mpicc)
+MPI_PROGRAM = $(if $(MPICC),$(BUILD)/stepcast-mpi)
 CHECKS   := $(sort $(wildcard tests/check-*.sh))
 DEMO     := scenarios/demo-horovod.json scenarios/demo-ddp.json scenarios/demo-none.json
 BIN_DIR   = $(DESTDIR)$(PREFIX)/bin
@@ -86,7 +88,13 @@ GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o 
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/stepcast $(GPU_GOAL)  ## the program, build/stepcast; CUDA=auto|yes|no: with stepcast-gpu.so
+all: $(BUILD)/stepcast $(GPU_GOAL) $(MPI_PROGRAM)  ## the program, build/stepcast; CUDA=auto|yes|no: with stepcast-gpu.so
+
+# For `calibrate host --mpi`: an MPI program of its own, where there is a compiler for it.
+$(BUILD)/stepcast-mpi: tools/stepcast_mpi.c
+	@mkdir -p $(@D)
+	@echo "  MPICC $<"
+	$(Q)$(MPICC) -O2 -std=c17 $(WARN) -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

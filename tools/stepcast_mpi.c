@@ -1,0 +1,78 @@
+/**
+ * @file stepcast_mpi.c
+ * @brief An MPI program that times MPI_Allreduce.
+ *
+ * Usage: stepcast-mpi BYTES REPETITIONS
+ *
+ * Rank 0 prints the version of the library, then a line for each repetition: the time of the
+ * slowest rank, in seconds. The sums are checked. Not linked with anything of ours.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WARM_UP_VALUES 1024
+
+static float value_of(int weight, int i)
+{
+  return (float)(weight * (i % 100));
+}
+
+static void fill(float *values, int n, int rank)
+{
+  for (int i = 0; i < n; i++)
+    values[i] = value_of(rank + 1, i);
+}
+
+static void check(const float *sum, int n, int n_ranks)
+{
+  for (int i = 0; i < n; i++)
+    if (sum[i] != value_of(n_ranks * (n_ranks + 1) / 2, i)) {
+      fprintf(stderr, "the sum of value %d is wrong\n", i);
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static double time_once(const float *values, float *sum, int n)
+{
+  double slowest_s = 0;
+
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin_s = MPI_Wtime();
+  MPI_Allreduce(values, sum, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  const double took_s = MPI_Wtime() - begin_s;
+  MPI_Reduce(&took_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  return slowest_s;
+}
+
+int main(int argc, char **argv)
+{
+  int rank, n_ranks, length;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+  MPI_Get_library_version(version, &length);
+  const int n = argc == 3 ? atoi(argv[1]) / (int)sizeof(float) : 0;
+  const int n_times = argc == 3 ? atoi(argv[2]) : 0;
+  float *values = malloc(sizeof(float) * (size_t)(n + WARM_UP_VALUES));
+  float *sum = malloc(sizeof(float) * (size_t)(n + WARM_UP_VALUES));
+  if (n <= 0 || n_times <= 0 || values == NULL || sum == NULL)
+    MPI_Abort(MPI_COMM_WORLD, 2);
+
+  fill(values, n + WARM_UP_VALUES, rank);
+  time_once(values, sum, WARM_UP_VALUES);
+  if (rank == 0)
+    printf("%.*s\n", (int)length, version);
+  for (int i = 0; i < n_times; i++) {
+    const double slowest_s = time_once(values, sum, n);
+    check(sum, n, n_ranks);
+    if (rank == 0)
+      printf("%.9f\n", slowest_s);
+  }
+  free(values);
+  free(sum);
+  MPI_Finalize();
+  return 0;
+}
