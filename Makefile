@@ -9,6 +9,8 @@ CUDA    ?= auto
 SAN      =
 CASES   ?= 5000
 FUZZ_TIME ?= 60
+RATE    ?= 100 Mbit/s
+PASSES  ?= 3
 Q        = $(if $(filter 1,$(V)),,@)
 
 # All cores unless -j says otherwise; a make inside a make shares its parent's.
@@ -84,7 +86,7 @@ GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o 
             $(BUILD)/calibrate/gpu/plugin/condition.o
 
 .PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate \
-        instructions fuzz proof install uninstall clean help
+        testbed instructions fuzz proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -224,6 +226,13 @@ validate: $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training  ## 
 $(BUILD)/tests/validate/%: $(BUILD)/tests/validate/%.o $(LIB)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS)
+
+testbed: all $(BUILD)/tests/testbed/testbed  ## measured in network namespaces against predicted (root, two minutes)
+	$(Q)$(BUILD)/tests/testbed/testbed "$(RATE)" $(PASSES) $(BUILD)/stepcast-mpi || [ $$? -eq 77 ]
+
+$(BUILD)/tests/testbed/testbed: $(BUILD)/tests/testbed/testbed.o $(BUILD)/tests/testbed/predict.o $(LIB) $(MPI_PROGRAM)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter-out $(MPI_PROGRAM),$^) $(ALL_LDLIBS)
 
 $(BUILD)/tests/bench/measure: $(BUILD)/tests/bench/measure.o
 	@echo "  LINK  $@"

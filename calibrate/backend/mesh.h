@@ -22,8 +22,8 @@ typedef struct {
 } Transfer;
 
 /**
- * Connect every pair: ranks listen at @p address_of(rank) (IPv4, host byte order) and ring up
- * those below them. All members call it at once.
+ * Connect every pair: ranks listen at @p address_of(rank) (IPv4, host byte order) and ring
+ * up those below them. All members call it at once.
  * @return false with an error, or without if another member has failed
  */
 bool mesh_open(Mesh *mesh, const CrewMember *me, guint32 (*address_of)(guint rank),

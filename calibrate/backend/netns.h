@@ -18,6 +18,7 @@ typedef struct {
   guint64 mtu_B;     /**< [B] */
   guint64 largest_B; /**< message of the largest cell [B] */
   bool mpi;          /**< Open MPI's all-reduces too */
+  char *mpi_program; /**< path of stepcast-mpi; NULL: looked for beside the program */
   bool force;        /**< more packets than the CPUs carry */
   bool quick;        /**< 64 KiB, 256 KiB, ... only */
 } NetnsParams;

@@ -120,8 +120,7 @@ static bool run_tree(const AlgoCall *call, GError **error)
                           !receive_whole(call, call->rank - distance, call->values, error)))
     return false;
   while ((distance /= 2) > 0)
-    if (call->rank + distance < call->n &&
-        !send_whole(call, call->rank + distance, error))
+    if (call->rank + distance < call->n && !send_whole(call, call->rank + distance, error))
       return false;
   return true;
 }
@@ -220,32 +219,56 @@ static double load_incast(guint n)
 }
 
 static const Algo algo_ring = {
-  .probe = "all_reduce", .name = "ring", .variant = "",
-  .run = run_ring, .has_sum = everyone, .load = load_least,
+  .probe = "all_reduce",
+  .name = "ring",
+  .variant = "",
+  .run = run_ring,
+  .has_sum = everyone,
+  .load = load_least,
 };
 static const Algo algo_halving_doubling = {
-  .probe = "all_reduce", .name = "halving_doubling", .variant = "", .powers_only = true,
-  .run = run_halving_doubling, .has_sum = everyone, .load = load_least,
+  .probe = "all_reduce",
+  .name = "halving_doubling",
+  .variant = "",
+  .powers_only = true,
+  .run = run_halving_doubling,
+  .has_sum = everyone,
+  .load = load_least,
 };
 static const Algo algo_tree = {
-  .probe = "all_reduce", .name = "tree", .variant = "",
-  .run = run_tree, .has_sum = everyone, .load = load_tree,
+  .probe = "all_reduce",
+  .name = "tree",
+  .variant = "",
+  .run = run_tree,
+  .has_sum = everyone,
+  .load = load_tree,
 };
 static const Algo algo_servers = {
-  .probe = "all_reduce", .name = "push_pull", .variant = "",
-  .run = run_servers, .has_sum = everyone, .load = load_least,
+  .probe = "all_reduce",
+  .name = "push_pull",
+  .variant = "",
+  .run = run_servers,
+  .has_sum = everyone,
+  .load = load_least,
 };
 static const Algo algo_star = {
-  .probe = "all_reduce", .name = "push_pull", .variant = "servers=1",
-  .run = run_star, .has_sum = everyone, .load = load_star,
+  .probe = "all_reduce",
+  .name = "push_pull",
+  .variant = "servers=1",
+  .run = run_star,
+  .has_sum = everyone,
+  .load = load_star,
 };
 static const Algo algo_incast = {
-  .probe = "incast", .name = "", .variant = "",
-  .run = gather_sum, .has_sum = root_alone, .load = load_incast,
+  .probe = "incast",
+  .name = "",
+  .variant = "",
+  .run = gather_sum,
+  .has_sum = root_alone,
+  .load = load_incast,
 };
 
 const Algo *const algo_table[] = {
-  &algo_ring,    &algo_halving_doubling, &algo_tree,
-  &algo_servers, &algo_star,             &algo_incast,
-  NULL,
+  &algo_ring, &algo_halving_doubling, &algo_tree, &algo_servers,
+  &algo_star, &algo_incast,           NULL,
 };

@@ -18,6 +18,10 @@
 /** tbf's queue: more than any test has in flight, so that nothing is lost [B] */
 #define NETNS_QUEUE_B 4000000
 
+/** Ranks go before what else runs on the machine: a step that waits for a CPU looks like a
+ *  slow wire. */
+#define NETNS_NICE (-20)
+
 typedef struct NetnsCluster NetnsCluster;
 
 /** @return NULL with SIM_ERROR_DEVICE if this machine or user cannot. Transfer: caller. */

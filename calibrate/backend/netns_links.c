@@ -80,7 +80,8 @@ static bool offloads_off(const char *device, GError **error)
 static bool write_setting(const char *path, const char *value, GError **error)
 {
   const int file = open(path, O_WRONLY | O_CLOEXEC);
-  const bool done = file >= 0 && write(file, value, strlen(value)) == (ssize_t)strlen(value);
+  const bool done =
+    file >= 0 && write(file, value, strlen(value)) == (ssize_t)strlen(value);
 
   if (!done)
     g_set_error(error, SIM_ERROR, SIM_ERROR_DEVICE, "%s: %s", path, g_strerror(errno));
@@ -119,9 +120,8 @@ static bool run_tune(const Tune *task, GError **error)
 
 static bool shape(const NetnsLinks *links, pid_t holder, const char *device, GError **error)
 {
-  return run(holder, error,
-             "tc qdisc add dev %s root tbf rate %.0fbit burst %d limit %d", device,
-             8 * links->rate_Bps, NETNS_BURST_B, NETNS_QUEUE_B);
+  return run(holder, error, "tc qdisc add dev %s root tbf rate %.0fbit burst %d limit %d",
+             device, 8 * links->rate_Bps, NETNS_BURST_B, NETNS_QUEUE_B);
 }
 
 bool netns_links_cable(const NetnsLinks *links, pid_t bridge, pid_t holder, guint host,
@@ -149,9 +149,9 @@ static bool introduce(const NetnsLinks *links, pid_t holder, guint host, GError 
   for (guint other = 0; other < links->n; other++) {
     g_autofree char *address = netns_address_text(other);
     g_autofree char *link = link_address(other);
-    if (other != host && !run(holder, error,
-                              "ip neigh replace %s lladdr %s dev eth0 nud permanent",
-                              address, link))
+    if (other != host &&
+        !run(holder, error, "ip neigh replace %s lladdr %s dev eth0 nud permanent", address,
+             link))
       return false;
   }
   return true;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define PROGRAM "stepcast-mpi"
@@ -41,12 +42,16 @@ static const MpiAlgo mpi_algos[] = {
 // clang-format on
 
 /* Beside the program itself, as built, or in ../lib, as installed. */
-static char *find_program(void)
+static char *find_program(const NetnsParams *params)
 {
   static const char *const places[] = { ".", "../lib/stepcast" };
   g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
   g_autofree char *folder = g_path_get_dirname(self == NULL ? "." : self);
 
+  if (params->mpi_program != NULL)
+    return g_file_test(params->mpi_program, G_FILE_TEST_IS_EXECUTABLE)
+             ? g_canonicalize_filename(params->mpi_program, NULL)
+             : NULL;
   for (guint i = 0; i < G_N_ELEMENTS(places); i++) {
     g_autofree char *path = g_build_filename(folder, places[i], PROGRAM, NULL);
     if (g_file_test(path, G_FILE_TEST_IS_EXECUTABLE))
@@ -55,11 +60,11 @@ static char *find_program(void)
   return NULL;
 }
 
-bool netns_mpi_check(GError **error)
+bool netns_mpi_check(const NetnsParams *params, GError **error)
 {
   static const char *const programs[][2] = { { "mpirun", "openmpi-bin" },
                                              { "nsenter", "util-linux" } };
-  g_autofree char *ours = find_program();
+  g_autofree char *ours = find_program(params);
 
   for (guint i = 0; i < G_N_ELEMENTS(programs); i++) {
     g_autofree char *path = g_find_program_in_path(programs[i][0]);
@@ -78,8 +83,8 @@ bool netns_mpi_check(GError **error)
   return false;
 }
 
-/* What Open MPI calls in place of ssh, as "agent HOST COMMAND": the host's process knows its
- * namespaces. */
+/* What Open MPI calls in place of ssh, as "agent HOST COMMAND": the host's process knows
+ * its namespaces. */
 static char *write_agent(const NetnsCluster *cluster)
 {
   GString *script = g_string_new("#!/bin/sh\nhost=$1\nshift\ncase $host in\n");
@@ -103,7 +108,7 @@ NetnsMpi *netns_mpi_new(const NetnsCluster *cluster, const NetnsParams *params,
 
   mpi->cluster = cluster;
   mpi->goodput_Bps = netns_goodput_Bps(params);
-  mpi->program = find_program();
+  mpi->program = find_program(params);
   mpi->agent = memfd_create("agent", 0);
   if (mpi->agent < 0 || write(mpi->agent, script, length) != (ssize_t)length) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_DEVICE, "cannot write Open MPI's agent: %s",
@@ -175,9 +180,9 @@ static char **arguments(const NetnsMpi *mpi, const Sample *cell, guint n)
   g_strv_builder_add_many(
     words, "mpirun", "--allow-run-as-root", "--host", hosts, "-np", np, "--map-by", "node",
     "--bind-to", "none", "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", mpi->agent_path,
-    "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0",
-    "--mca", "oob_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1", "--mca",
-    "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_allreduce_algorithm",
+    "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
+    "eth0", "--mca", "oob_tcp_if_include", "eth0", "--mca", "mpi_yield_when_idle", "1",
+    "--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_allreduce_algorithm",
     algo->number, NULL);
   if (strcmp(algo->proto, "eager") == 0)
     g_strv_builder_add_many(words, "--mca", "btl_tcp_eager_limit", EAGER_LIMIT, "--mca",
@@ -190,6 +195,8 @@ static char **arguments(const NetnsMpi *mpi, const Sample *cell, guint n)
 static bool enter_first(const void *data, GError **error)
 {
   const NetnsMpi *mpi = data;
+
+  setpriority(PRIO_PROCESS, 0, NETNS_NICE);
   return netns_cluster_enter(mpi->cluster, 0, error);
 }
 
@@ -207,8 +214,8 @@ static bool read_times(const char *said, double *time_s, guint n, GError **error
   }
   if (found == n)
     return true;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_IO, "mpirun: %u times instead of %u: %s", found, n,
-              said);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_IO, "mpirun: %u times instead of %u: %s", found,
+              n, said);
   return false;
 }
 

@@ -13,7 +13,7 @@ typedef struct NetnsMpi NetnsMpi;
 
 /** Is what it takes on this machine? False with SIM_ERROR_DEVICE (Open MPI) or
  *  SIM_ERROR_PLUGIN (our program for it). */
-bool netns_mpi_check(GError **error);
+bool netns_mpi_check(const NetnsParams *params, GError **error);
 
 /** @param cluster  borrowed. Transfer: caller frees. */
 NetnsMpi *netns_mpi_new(const NetnsCluster *cluster, const NetnsParams *params,

@@ -8,9 +8,10 @@
 #include <stdbool.h>
 
 typedef struct {
-  const char *const *argv; /**< NULL-terminated; [0] is looked for in PATH; NULL: no program,
-                                @ref prepare is all there is to do */
-  double limit_s;          /**< then it is ended [s] */
+  const char *const
+    *argv;        /**< NULL-terminated; [0] is looked for in PATH; NULL: no program,
+                       @ref prepare is all there is to do */
+  double limit_s; /**< then it is ended [s] */
 
   /** Called in the new process before the program begins; NULL: nothing.
    *  False with an error: it does not begin. */
@@ -20,7 +21,8 @@ typedef struct {
 
 /**
  * Run it and wait. It has nothing to read, and dies with us.
- * @param said  set to what it wrote to stdout and stderr; NULL: not wanted. Transfer: caller
+ * @param said  set to what it wrote to stdout and stderr; NULL: not wanted. Transfer:
+ * caller
  * @return false with SIM_ERROR_IO, naming the program and what it said, unless it ended
  *         with status 0 in time
  */

@@ -28,7 +28,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(HostOptions, host_options_clear)
 static bool refuse(GError **error, const char *option, const char *cause)
 {
   g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-              "calibrate host: %s: %s; see `stepcast calibrate host --help`", option, cause);
+              "calibrate host: %s: %s; see `stepcast calibrate host --help`", option,
+              cause);
   return false;
 }
 
@@ -55,8 +56,8 @@ static bool set(const BackendOps *ops, void *params, const char *key, const char
 
   if (text == NULL || param_set(spec, params, text, error))
     return true;
-  g_prefix_error(error, "calibrate host: --%s: ",
-                 strcmp(key, "hosts") == 0 ? "netns" : key);
+  g_prefix_error(error,
+                 "calibrate host: --%s: ", strcmp(key, "hosts") == 0 ? "netns" : key);
   if (error != NULL)
     (*error)->code = SIM_ERROR_USAGE;
   return false;
@@ -116,8 +117,8 @@ static bool host_run(int argc, char **argv, GString *out, GError **error)
       "largest buffer (256M) or message (4M)", "SIZE" },
     { "netns", 0, 0, G_OPTION_ARG_INT, &options.n_hosts,
       "measure collectives among N network namespaces instead", "N" },
-    { "rate", 0, 0, G_OPTION_ARG_STRING, &options.rate,
-      "of their cables (100mbit)", "RATE" },
+    { "rate", 0, 0, G_OPTION_ARG_STRING, &options.rate, "of their cables (100mbit)",
+      "RATE" },
     { "mtu", 0, 0, G_OPTION_ARG_STRING, &options.mtu, "largest IP packet (9000)", "SIZE" },
     { "mpi", 0, 0, G_OPTION_ARG_NONE, &options.mpi, "Open MPI's all-reduces too", NULL },
     { "force", 0, 0, G_OPTION_ARG_NONE, &options.force,

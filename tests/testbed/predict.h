@@ -1,0 +1,19 @@
+/**
+ * @file predict.h
+ * @brief What the simulator says of a measured collective.
+ */
+#pragma once
+
+#include "calibrate/sample.h"
+
+/**
+ * Simulate what @p sample timed, on the cluster of @p scenario. Once per process.
+ *
+ * All-reduces run as `stepcast collective` runs them. One server is what the strategy
+ * parameter_server does for one array: a push and a pull, with a server on the first node;
+ * incast is the push alone.
+ *
+ * @param goodput_Bps  of a cable: its rate is set so that the transport leaves this [B/s]
+ */
+bool predict(const char *scenario, const Sample *sample, double goodput_Bps, double *time_s,
+             GError **error);
