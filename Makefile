@@ -257,6 +257,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 install: all  ## into DESTDIR/PREFIX: program, manual page, completion, scenarios
 	install -D -m 755 $(BUILD)/stepcast $(BIN_DIR)/stepcast
 	$(if $(CUDA_WHY),,install -D -m 755 $(BUILD)/stepcast-gpu.so $(LIB_DIR)/stepcast-gpu.so)
+	$(if $(MPI_PROGRAM),install -D -m 755 $(MPI_PROGRAM) $(LIB_DIR)/stepcast-mpi)
 	install -D -m 644 docs/stepcast.1 $(MAN_DIR)/stepcast.1
 	install -D -m 644 tools/completion.bash $(COMPLETION_DIR)/stepcast
 	install -d $(SHARE_DIR)/scenarios

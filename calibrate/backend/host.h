@@ -32,6 +32,6 @@ void host_add_sizes(GPtrArray *cells, const Sample *like, double first_B, double
 guint host_n_cores(void);
 
 /** GPtrArray of BackendFact: the CPU, its memory, the kernel, the load before.
- *  @param kernels  which instruction set measured
+ *  @param kernels  which instruction set measured; NULL: none was measured, nor the cache
  *  @param cache_B  the last-level cache [B] */
 GPtrArray *host_describe(const char *kernels, double cache_B);

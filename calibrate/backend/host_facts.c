@@ -25,8 +25,10 @@ GPtrArray *host_describe(const char *kernels, double cache_B)
 
   backend_facts_add(facts, "cpu_model", model == NULL ? "unknown" : model);
   backend_facts_add(facts, "cpu_cores", cores);
-  backend_facts_add(facts, "cpu_kernels", kernels);
-  backend_facts_add(facts, "last_level_cache", cache);
+  if (kernels != NULL) {
+    backend_facts_add(facts, "cpu_kernels", kernels);
+    backend_facts_add(facts, "last_level_cache", cache);
+  }
   backend_facts_add(facts, "memory", memory == NULL ? "unknown" : memory);
   if (uname(&system) == 0)
     backend_facts_add(facts, "kernel", system.release);

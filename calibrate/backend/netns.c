@@ -150,7 +150,7 @@ static GPtrArray *netns_cells(Backend *backend)
 
 static GPtrArray *netns_facts(Backend *backend)
 {
-  GPtrArray *facts = host_describe("portable", 0);
+  GPtrArray *facts = host_describe(NULL, 0);
 
   for (const ParamSpec *spec = netns_params; spec->key != NULL; spec++) {
     g_autofree char *value = param_format(spec, backend->params);
