@@ -181,7 +181,7 @@ static bool check_sum(const AlgoCall *call, GError **error)
 }
 
 /* An idle shaper lets a bucketful pass at once, which no cable does: empty all of them, up
- * and down, before the clock starts. */
+ * and down, before the clock starts, but after all have what the last call sent. */
 static bool drain_shapers(const AlgoCall *call, GError **error)
 {
   guint8 out[NETNS_BURST_B] = { 0 }, in[NETNS_BURST_B];
@@ -197,7 +197,8 @@ static bool call_once(const Algo *algo, const AlgoCall *call, const CrewMember *
 {
   for (gsize i = 0; i < call->n_values; i++)
     call->values[i] = value_of(call->rank + 1, i);
-  if (!drain_shapers(call, error) || !crew_begin(me, index) || !algo->run(call, error))
+  if (!crew_meet(me) || !drain_shapers(call, error) || !crew_begin(me, index) ||
+      !algo->run(call, error))
     return false;
   crew_end(me, index);
   return !algo->has_sum(call->rank) || check_sum(call, error);
