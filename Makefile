@@ -9,7 +9,7 @@ CUDA    ?= auto
 SAN      =
 CASES   ?= 5000
 FUZZ_TIME ?= 60
-RATE    ?= 100 Mbit/s
+RATE    ?= 50 Mbit/s
 PASSES  ?= 3
 Q        = $(if $(filter 1,$(V)),,@)
 

@@ -19,7 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the median of all passes. */
+/* Of the median of all passes. What is known to take part of it: cables that are idle during
+ * a push let a bucketful of the pull pass at once, 7 % of it at 64 KiB and 4 hosts; and cores
+ * that other work keeps busy hand frames on late, which chains of 14 steps show most. */
 #define TOLERANCE 0.08
 
 #define SKIPPED 77
