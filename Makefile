@@ -228,6 +228,7 @@ $(BUILD)/tests/validate/%: $(BUILD)/tests/validate/%.o $(LIB)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS)
 
 testbed: all $(BUILD)/tests/testbed/testbed  ## measured in network namespaces against predicted (root, two minutes)
+	$(Q)tests/testbed/teardown.sh $(BUILD)/stepcast || [ $$? -eq 77 ]
 	$(Q)$(BUILD)/tests/testbed/testbed "$(RATE)" $(PASSES) $(BUILD)/stepcast-mpi || [ $$? -eq 77 ]
 
 $(BUILD)/tests/testbed/testbed: $(BUILD)/tests/testbed/testbed.o $(BUILD)/tests/testbed/predict.o $(LIB) $(MPI_PROGRAM)

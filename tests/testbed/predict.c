@@ -31,8 +31,8 @@ static void run_moves(void *data)
   run->time_s = engine_now_s(run->engine);
 }
 
-static bool predict_moves(const Setup *setup, const Sample *sample, double *time_s,
-                          GError **error)
+static bool predict_moves(const Setup *setup, const Sample *sample, double credit_s,
+                          double *time_s, GError **error)
 {
   const guint first_machine = 0;
   const ExchangeNeeds needs = { .moves = 1u << MOVE_PUSH | 1u << MOVE_PULL,
@@ -55,7 +55,7 @@ static bool predict_moves(const Setup *setup, const Sample *sample, double *time
   exchange_announce(exchange, engine, false, 0);
   if (!engine_run(engine, run_moves, &run, error))
     return false;
-  *time_s = run.time_s;
+  *time_s = run.time_s - (run.n_moves > 1 ? credit_s : 0);
   return true;
 }
 
@@ -100,14 +100,15 @@ static Scenario *load(const char *path, const Sample *sample, double goodput_Bps
   return scenario_load_cluster(path, settings, error);
 }
 
-bool predict(const char *scenario, const Sample *sample, double goodput_Bps, double *time_s,
-             GError **error)
+bool predict(const char *scenario, const Sample *sample, double goodput_Bps,
+             double credit_s, double *time_s, GError **error)
 {
   g_autoptr(Scenario) loaded = load(scenario, sample, goodput_Bps, error);
   if (loaded == NULL)
     return false;
 
+  const Setup *setup = scenario_setup(loaded);
   const bool is_star = strcmp(sample->probe, "incast") == 0 || *sample->variant != '\0';
-  return (is_star ? predict_moves : predict_collective)(scenario_setup(loaded), sample,
-                                                        time_s, error);
+  return is_star ? predict_moves(setup, sample, credit_s, time_s, error)
+                 : predict_collective(setup, sample, time_s, error);
 }

@@ -14,6 +14,9 @@
  * incast is the push alone.
  *
  * @param goodput_Bps  of a cable: its rate is set so that the transport leaves this [B/s]
+ * @param credit_s     what a shaper that was idle saves: the server's cable is, during the
+ *                     push, and lets a bucketful of the pull pass at once, as no cable
+ * does. Everywhere else shapers are empty when the clock starts, or busy [s]
  */
-bool predict(const char *scenario, const Sample *sample, double goodput_Bps, double *time_s,
-             GError **error);
+bool predict(const char *scenario, const Sample *sample, double goodput_Bps,
+             double credit_s, double *time_s, GError **error);
