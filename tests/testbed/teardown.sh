@@ -17,6 +17,7 @@ lives() {
 # All descendants of $1, and itself.
 family() {
   echo "$1"
+  # shellcheck disable=SC2002 # the file may be gone by then
   cat "/proc/$1/task/$1/children" 2>/dev/null | tr ' ' '\n' | while read -r child; do
     family "$child"
   done
