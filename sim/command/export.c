@@ -1,6 +1,7 @@
 /* export: a collective or a cluster in the formats of other simulators. */
 #include "models/group_ports.h"
 #include "sim/base/registry.h"
+#include "sim/command/export_iteration.h"
 #include "sim/command/options.h"
 #include "sim/output/goal.h"
 #include "sim/output/platform.h"
@@ -45,7 +46,7 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
   if (!options_parse(&command_export, entries, argc, argv, out, is_done, error) || *is_done)
     return *is_done;
   return options_check_count(&command_export, *argc, 2, 2,
-                             "`platform` or a collective, and FILE", error);
+                             "`platform`, `iteration` or a collective, and FILE", error);
 }
 
 static bool export_platform(const Setup *setup, GString *out, GError **error)
@@ -187,6 +188,17 @@ static bool export_goal(const Setup *setup, const char *collective, double size_
   return true;
 }
 
+/* What an iteration exchanges is the scenario's business. */
+static bool check_iteration(const Options *options, GError **error)
+{
+  if (options->size == NULL && options->algo == NULL && options->group == NULL)
+    return true;
+  g_set_error_literal(error, SIM_ERROR, SIM_ERROR_USAGE,
+                      "export: -b, --algo and --group are for a collective, not for an "
+                      "iteration; see `stepcast export --help`");
+  return false;
+}
+
 static bool export_run(int argc, char **argv, GString *out, GError **error)
 {
   g_auto(Options) options = { 0 };
@@ -198,10 +210,17 @@ static bool export_run(int argc, char **argv, GString *out, GError **error)
   if (options.size != NULL &&
       !options_parse_size(&command_export, "-b", options.size, &size_B, error))
     return false;
-  g_autoptr(Scenario) scenario =
-    scenario_load_cluster(argv[2], (const char *const *)options.settings, error);
+  const char *const *settings = (const char *const *)options.settings;
+  const bool iteration = strcmp(argv[1], "iteration") == 0;
+  if (iteration && !check_iteration(&options, error))
+    return false;
+  g_autoptr(Scenario) scenario = iteration
+                                   ? scenario_load(argv[2], settings, error)
+                                   : scenario_load_cluster(argv[2], settings, error);
   if (scenario == NULL)
     return false;
+  if (iteration)
+    return export_iteration(scenario_setup(scenario), out, error);
   if (strcmp(argv[1], "platform") == 0)
     return export_platform(scenario_setup(scenario), out, error);
   return export_goal(scenario_setup(scenario), argv[1], size_B, &options, out, error);
@@ -209,7 +228,8 @@ static bool export_run(int argc, char **argv, GString *out, GError **error)
 
 const Command command_export = {
   .name = "export",
-  .summary = "write a collective as GOAL, or a cluster as a SimGrid platform",
-  .usage = "platform|COLLECTIVE FILE [-b SIZE] [--algo NAME]",
+  .summary =
+    "write a collective or an iteration as GOAL, or a cluster as a SimGrid platform",
+  .usage = "platform|iteration|COLLECTIVE FILE [-b SIZE] [--algo NAME]",
   .run = export_run,
 };

@@ -11,6 +11,7 @@
 
 #include "models/crew.h"
 #include "sim/base/rng.h"
+#include "sim/training/journal.h"
 #include "sim/training/timeline.h"
 
 /** A unit on its way through the pipeline. */
@@ -82,6 +83,7 @@ struct Job {
   Composition *composition;
   Exchange *exchange;
   const Compression *compression; /**< NULL: gradients travel as they are */
+  Journal *journal;               /**< NULL: nobody reads it */
   bool encodes;                   /**< this iteration's gradients are compressed */
   void *full_schedule_state;      /**< of the iterations that are not, if any; else NULL */
   Engine *engine;

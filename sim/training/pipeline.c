@@ -86,6 +86,42 @@ static void tell_schedule(Job *job, Item *item)
     job_wake_dispatcher(job);
 }
 
+/* ---- what the journal wants to know -------------------------------------------------- */
+
+static void note_collective(const Server *server, const Item *item, CollKind kind,
+                            double size_B, const LibraryChoice *choice, double start_s)
+{
+  const Job *job = server->job;
+  JournalEntry entry = {
+    .kind = kind,
+    .collective = choice->collective,
+    .size_B = size_B,
+    .chunk_B = choice->terms.chunk_B,
+    .unit = item->number,
+    .stream = server->track,
+    .is_fetch = item->route == ROUTE_FETCHES,
+    .start_s = start_s - job->last_from_s,
+    .end_s = engine_now_s(job->engine) - job->last_from_s,
+  };
+
+  if (job->journal == NULL || !job->timeline.measuring)
+    return;
+  for (guint i = 0; i < item->unit.gradients->len; i++)
+    entry.ready_s =
+      MAX(entry.ready_s,
+          job->ready_s[g_array_index(item->unit.gradients, guint32, i)] - job->last_from_s);
+  g_array_append_val(job->journal->entries, entry);
+}
+
+static void note_done(const Job *job, const Item *item)
+{
+  for (guint i = 0; job->journal != NULL && i < job->journal->entries->len; i++) {
+    JournalEntry *entry = &g_array_index(job->journal->entries, JournalEntry, i);
+    if (entry->unit == item->number)
+      entry->done_s = engine_now_s(job->engine) - job->last_from_s;
+  }
+}
+
 static void finish(Job *job, Item *item)
 {
   const guint n_before = job->n_pending;
@@ -100,6 +136,7 @@ static void finish(Job *job, Item *item)
   }
   return_credit(job, item, job->composition->pipeline.stages->len);
   tell_schedule(job, item);
+  note_done(job, item);
   item_free(item);
   if (fetched || job->n_pending < n_before)
     job_wake_workers(job);
@@ -154,8 +191,10 @@ static void transfer(Job *job, const ExchangePhase *phase)
                         engine_now_s(job->engine));
 }
 
-static void run_collective(Job *job, CollKind kind, double size_B)
+static void run_collective(const Server *server, const Item *item, CollKind kind,
+                           double size_B)
 {
+  Job *job = server->job;
   const LibraryChoice choice = exchange_choose(job->exchange, kind, size_B);
   const double from_s = engine_now_s(job->engine);
 
@@ -172,6 +211,7 @@ static void run_collective(Job *job, CollKind kind, double size_B)
       transfer(job, &phase);
   }
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
+  note_collective(server, item, kind, size_B, &choice, start_s);
   exchange_observe(job->exchange, kind, &choice, size_B,
                    engine_now_s(job->engine) - from_s);
 }
@@ -188,12 +228,14 @@ static void run_move(Job *job, const Stage *stage, const Item *item)
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
 }
 
-static void run_rounds(Job *job, const Encoding *encoding)
+static void run_rounds(const Server *server, const Item *item)
 {
+  const Encoding *encoding = &item->encoding;
+
   for (guint r = 0; r < encoding->n_rounds; r++) {
     const CompressionRound *round = &encoding->rounds[r];
-    engine_sleep(job->engine, round->work_s);
-    run_collective(job, round->kind, round->size_B);
+    engine_sleep(server->job->engine, round->work_s);
+    run_collective(server, item, round->kind, round->size_B);
   }
 }
 
@@ -204,8 +246,9 @@ static double serve_s(const Stage *stage, const Encoding *encoding)
          (stage->answers_in_full ? 0 : encoding->encode_s);
 }
 
-static void run_stage(Job *job, const Stage *stage, const Item *item)
+static void run_stage(const Server *server, const Stage *stage, const Item *item)
 {
+  Job *job = server->job;
   const Unit *unit = &item->unit;
 
   switch (stage->kind) {
@@ -214,9 +257,9 @@ static void run_stage(Job *job, const Stage *stage, const Item *item)
     break;
   case STAGE_COLLECTIVE:
     if (item->is_encoded && !(stage->message_B > 0))
-      run_rounds(job, &item->encoding);
+      run_rounds(server, item);
     else
-      run_collective(job, stage->collective,
+      run_collective(server, item, stage->collective,
                      stage->message_B > 0 ? stage->message_B : unit->size_B);
     break;
   case STAGE_MOVE:
@@ -262,7 +305,7 @@ static void serve_item(const Server *server, Item *item)
        item->stage++, skip_stages(job, item)) {
     job_await_backward(job, stage, item);
     const double start_s = engine_now_s(job->engine);
-    run_stage(job, stage, item);
+    run_stage(server, stage, item);
     if (job->timeline.measuring)
       job->timeline.stage_s[item->stage] += engine_now_s(job->engine) - start_s;
     trace_stage(server, stage, item, start_s);

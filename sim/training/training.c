@@ -398,6 +398,16 @@ static void profile(const Composition *composition, const Exchange *exchange)
   composition->schedule->learn(composition->schedule_state, &cost);
 }
 
+static bool fill_journal(const Job *job, Journal *journal, GError **error)
+{
+  const Workload *workload = job->workload;
+
+  journal->compute_s =
+    workload->accumulation_steps * (workload->forward_s + workload->backward_s);
+  journal->optimizer_s = workload->optimizer_s;
+  return journal_check(job->setup, job->composition, job->n_workers, error);
+}
+
 Result *training_forecast(const Setup *setup, const TrainingConfig *config, GError **error)
 {
   const EngineConfig engine_config = { .fold = config->fold,
@@ -426,6 +436,7 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
               .alone_s = training.alone_s,
               .full_schedule_state = training.full.schedule_state,
               .exchange = exchange,
+              .journal = config->journal,
               .engine = engine };
 
   const bool overlap = may_overlap(&training.composition);
@@ -436,6 +447,10 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
   job_lay_crews(
     &job, crews,
     &(JobCrews){ .workload = training.workload, .seed = seed, .fold = config->fold });
+  if (config->journal != NULL && !fill_journal(&job, config->journal, error)) {
+    job_clear(&job);
+    return NULL;
+  }
   timeline_init(&job.timeline, config->traced, pipeline->stages->len, result);
   if (config->traced)
     add_tracks(pipeline, result);

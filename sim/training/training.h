@@ -5,6 +5,7 @@
 #pragma once
 
 #include "models/result.h"
+#include "sim/training/journal.h"
 
 typedef struct {
   bool fold;                 /**< see EngineConfig */
@@ -12,6 +13,7 @@ typedef struct {
   bool traced;               /**< keep spans for a timeline */
   guint replica;             /**< which draws of the random streams */
   const char *dump_platform; /**< see EngineConfig; NULL: do not */
+  Journal *journal; /**< takes what the measured iterations exchange; NULL: not wanted */
 } TrainingConfig;
 
 /**
