@@ -163,6 +163,7 @@ extern const CollOps coll_direct;
 extern const CollOps coll_neighbour;
 extern const CollOps coll_pat;
 extern const CollOps coll_hierarchical;
+extern const CollOps coll_hierarchical_tree;
 extern const CollOps coll_node_leader;
 extern const CollOps coll_torus;
 extern const CollOps coll_in_network;

@@ -10,9 +10,9 @@
  * Phases follow one another; nothing is pipelined across them.
  * Source: Horovod's NCCLTorusAllreduce (horovod 0.28.1, ops/nccl_operations.cc).
  */
-#include "models/collective/grid.h"
+#include "models/collective/hierarchical.h"
 
-static Grid grid_of(const CollCall *call)
+Grid hierarchical_grid(const CollCall *call)
 {
   return (Grid){ call->group->n_nodes, call->group->first_rank,
                  group_max_local(call->group) };
@@ -20,21 +20,20 @@ static Grid grid_of(const CollCall *call)
 
 static guint hierarchical_n_chunks(const CollCall *call, double size_B G_GNUC_UNUSED)
 {
-  const Grid grid = grid_of(call);
+  const Grid grid = hierarchical_grid(call);
   return grid_n_chunks(&grid);
 }
 
 static void hierarchical_plan(const CollCall *call, double size_B, Plan *plan)
 {
-  const Grid grid = grid_of(call);
+  const Grid grid = hierarchical_grid(call);
   grid_plan(&grid, size_B, plan);
 }
 
-/* The ring of every node, in all ring orders of the fabric. */
-static void add_inside(const CollCall *call, const Topology *topology, CollKind kind,
-                       const char *name, GArray *phases)
+void hierarchical_add_inside(const CollCall *call, const Topology *topology, CollKind kind,
+                             const char *name, GArray *phases)
 {
-  const Grid grid = grid_of(call);
+  const Grid grid = hierarchical_grid(call);
   g_autoptr(Rings) rings = rings_new(call, 1, topology);
   const guint n_channels = rings_n_channels(rings);
   g_autofree guint *ranks = g_new(guint, grid.n_blocks);
@@ -76,7 +75,7 @@ static void add_rail(Draft *draft, const Grid *grid, guint block, guint rail, do
 
 static void add_between(const CollCall *call, const Topology *topology, GArray *phases)
 {
-  const Grid grid = grid_of(call);
+  const Grid grid = hierarchical_grid(call);
   const guint n_laps = rings_n_laps(COLL_ALL_REDUCE);
   const double share = rings_share(COLL_ALL_REDUCE, call->group->n_nodes);
   g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(Chain));
@@ -103,18 +102,17 @@ static void hierarchical_phases(const CollCall *call, const Topology *topology,
                                 GArray *phases)
 {
   if (call->group->n_nodes == 1) {
-    add_inside(call, topology, COLL_ALL_REDUCE, "ring", phases);
+    hierarchical_add_inside(call, topology, COLL_ALL_REDUCE, "ring", phases);
     return;
   }
-  add_inside(call, topology, COLL_REDUCE_SCATTER, "reduce_scatter", phases);
+  hierarchical_add_inside(call, topology, COLL_REDUCE_SCATTER, "reduce_scatter", phases);
   add_between(call, topology, phases);
-  add_inside(call, topology, COLL_ALL_GATHER, "all_gather", phases);
+  hierarchical_add_inside(call, topology, COLL_ALL_GATHER, "all_gather", phases);
 }
 
-/* Once around the ring of the node that takes longest: blocks do not divide evenly. */
-static double inside_s(const CollCall *call, double size_B, const CollCost *cost)
+double hierarchical_inside_s(const CollCall *call, double size_B, const CollCost *cost)
 {
-  const Grid grid = grid_of(call);
+  const Grid grid = hierarchical_grid(call);
   double longest_s = 0;
 
   for (guint node = 0; node < grid.n_rows; node++) {
@@ -133,7 +131,8 @@ static double hierarchical_ideal_s(const CollCall *call, double size_B,
 {
   const guint n_nodes = call->group->n_nodes;
   const double net_Bps = call->n_rails * cost->net.bandwidth_Bps;
-  double time_s = group_max_local(call->group) > 1 ? 2 * inside_s(call, size_B, cost) : 0;
+  double time_s =
+    group_max_local(call->group) > 1 ? 2 * hierarchical_inside_s(call, size_B, cost) : 0;
 
   if (n_nodes > 1)
     time_s += 2 * (n_nodes - 1) * cost->net.alpha_s +

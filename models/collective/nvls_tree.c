@@ -5,25 +5,8 @@
  * The ranks that have the sum of a block in their nodes, see nvls.h, run the two trees of
  * dtree.h; chunks go to the trees in turn. NCCL 2.30.7 src/device/all_reduce.h, NVLSTree.
  */
-#include "models/collective/dtree.h"
 #include "models/collective/nvls.h"
-
-/* The double tree of the owners of a block; all other ranks are alone. */
-static void owners_init(Tree *tree, const CollCall *call, guint block, guint t)
-{
-  const Grid grid = nvls_grid(call);
-  guint *parent = g_new(guint, call->group->n_ranks);
-
-  for (guint rank = 0; rank < call->group->n_ranks; rank++)
-    parent[rank] = TREE_ROOT;
-  for (guint node = 0; node < grid.n_rows; node++) {
-    bool is_first_child = false;
-    const guint up = dtree_parent(t, node, grid.n_rows, &is_first_child);
-    if (up != TREE_ROOT)
-      parent[grid_owner(&grid, node, block)] = grid_owner(&grid, up, block);
-  }
-  tree_init(tree, call->group->n_ranks, parent);
-}
+#include "models/collective/owner_trees.h"
 
 static guint nvls_tree_n_chunks(const CollCall *call, double size_B)
 {
@@ -50,7 +33,7 @@ static void nvls_tree_plan(const CollCall *call, double size_B, Plan *plan)
       nvls_load(&parcel, node);
       loaded[owner[node]] = at_owner[node];
     }
-    owners_init(&tree, call, block, chunk % DTREE_N);
+    owner_tree_init(&tree, call, &grid, block, chunk % DTREE_N);
     const PlanTree pipe = { .tree = &tree,
                             .first_chunk = chunk,
                             .width = 1,
@@ -66,68 +49,17 @@ static void nvls_tree_plan(const CollCall *call, double size_B, Plan *plan)
   }
 }
 
-/* Which block, tree and rail the flows of a tree number belong to. */
-typedef struct {
-  guint block, tree, rail;
-  double share; /* 0: none */
-} Lane;
-
-static Lane lane_of(const CollCall *call, guint index)
-{
-  const Grid grid = nvls_grid(call);
-  Lane lane = { .rail = index % call->n_rails,
-                .tree = index / call->n_rails % DTREE_N,
-                .block = index / call->n_rails / DTREE_N };
-
-  lane.share = grid_rail_share(&grid, lane.block, lane.rail, call->n_rails) / DTREE_N;
-  return lane;
-}
-
-/* The trees of all blocks in one direction: first all flows, then how long their chunks
- * need among one another. */
-static TreePath add_trees(const CollCall *call, bool up, Draft *draft)
-{
-  const guint n_lanes = nvls_grid(call).n_blocks * DTREE_N * call->n_rails;
-  const guint n = call->group->n_ranks, before = draft_n_flows(draft);
-  g_autofree Chain *hops = g_new(Chain, (gsize)n * n_lanes);
-  TreePath longest = { 0 };
-  guint first = before;
-  Tree tree;
-
-  for (guint i = 0; i < n_lanes; i++) {
-    const Lane lane = lane_of(call, i);
-    if (!(lane.share > 0))
-      continue;
-    owners_init(&tree, call, lane.block, lane.tree);
-    tree_add_flows(&tree, up, lane.rail, lane.share, draft, &hops[(gsize)i * n]);
-    tree_clear(&tree);
-  }
-  g_autofree double *loads = draft_loads(draft, before);
-  for (guint i = 0; i < n_lanes; i++) {
-    const Lane lane = lane_of(call, i);
-    if (!(lane.share > 0))
-      continue;
-    owners_init(&tree, call, lane.block, lane.tree);
-    const TreePath path =
-      tree_longest_path(&tree, draft, first, &hops[(gsize)i * n], loads);
-    first += tree.n - tree.n_roots;
-    if (chain_is_longer(path.chain, longest.chain))
-      longest.chain = path.chain;
-    longest.fill_s_per_B = MAX(longest.fill_s_per_B, path.fill_s_per_B);
-    tree_clear(&tree);
-  }
-  return longest;
-}
-
 static void nvls_tree_phases(const CollCall *call, const Topology *topology, GArray *phases)
 {
   if (call->group->n_ranks == 1)
     return;
 
+  const Grid grid = nvls_grid(call);
   Draft *draft = draft_new(call, topology);
   const Chain inside = nvls_add_flows(call, topology, draft);
   const guint n_inside = draft_n_flows(draft);
-  const TreePath up = add_trees(call, true, draft), down = add_trees(call, false, draft);
+  const TreePath up = owner_trees_add(call, &grid, true, draft);
+  const TreePath down = owner_trees_add(call, &grid, false, draft);
   const double way_s_per_B =
     2 * nvls_longest_s_per_B(draft, 0, n_inside) + up.fill_s_per_B + down.fill_s_per_B;
 

@@ -9,6 +9,7 @@ const ModuleInfo *const coll_table[] = {
   &coll_halving_doubling.info,
   &coll_pat.info,
   &coll_hierarchical.info,
+  &coll_hierarchical_tree.info,
   &coll_node_leader.info,
   &coll_torus.info,
   &coll_in_network.info,

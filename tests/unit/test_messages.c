@@ -25,6 +25,7 @@ static const struct {
   /* Small messages of few chunks: the fill of the pipeline counts every hop as if all
    * trees and levels loaded it at once, and uplinks of leaves as if all their trees met. */
   { "double_tree", NULL, 0.95 },
+  { "hierarchical_tree", NULL, 0.20 }, /* the same between the nodes */
   /* Rows inside a leaf are done before others: their columns begin while the rest of the
    * rows still loads uplinks. Rates are those of a phase as a whole. */
   { "torus", NULL, 0.05 },
