@@ -34,7 +34,9 @@ bool gpu_request(const GpuParams *params, GpuRequest *request, GError **error)
   g_auto(GStrv) numbers =
     params->devices == NULL ? NULL : g_strsplit(params->devices, ",", -1);
 
-  *request = (GpuRequest){ .max_B = params->max_B, .nccl_library = params->nccl_library };
+  *request = (GpuRequest){ .max_B = params->max_B,
+                           .nccl_library = params->nccl_library,
+                           .n_own = params->is_child ? 2 : 1 };
   if (numbers != NULL && *numbers == NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "devices: none is named");
     return false;
@@ -125,7 +127,7 @@ static const GpuWork *find_work(const Backend *backend, const Sample *cell)
   return NULL;
 }
 
-static guint sample_flags(uint32_t flags)
+guint gpu_sample_flags(uint32_t flags)
 {
   return ((flags & GPU_FLAG_CLOCKS_UNKNOWN) != 0 ? SAMPLE_CLOCKS_UNKNOWN : 0u) |
          ((flags & GPU_FLAG_THROTTLED) != 0 ? SAMPLE_THROTTLED : 0u) |
@@ -146,7 +148,7 @@ static bool gpu_backend_measure(Backend *backend, const Sample *cell, double *ti
   }
   if (!gpu->plugin->measure(gpu->session, work, time_s, n, &seen, &fault))
     return gpu_fail(&fault, error);
-  *flags |= sample_flags(seen);
+  *flags |= gpu_sample_flags(seen);
   return true;
 }
 

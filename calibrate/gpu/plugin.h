@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /** Grows whenever a structure or function here changes. */
-#define GPU_PLUGIN_ABI 1u
+#define GPU_PLUGIN_ABI 2u
 #define GPU_PLUGIN_SYMBOL "stepcast_gpu_plugin"
 #define GPU_DEVICES_MAX 16u
 
@@ -36,6 +36,7 @@ typedef struct {
   uint32_t n_devices;               /**< 0: all that are visible */
   uint64_t max_B;           /**< largest buffer; a quarter of what is free at most */
   const char *nccl_library; /**< path of libnccl; NULL: the loader's */
+  uint32_t n_own;           /**< processes of ours on the GPUs: 1, or 2 with the parent's */
 } GpuRequest;
 
 /** Reasons why clocks were lowered; bits of GpuState.throttled. */

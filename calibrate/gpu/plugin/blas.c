@@ -6,7 +6,7 @@ struct Blas {
   cublasHandle_t handle;
   cublasStatus_t (*create)(cublasHandle_t *);
   cublasStatus_t (*destroy)(cublasHandle_t);
-  cublasStatus_t (*get_version)(cublasHandle_t, int *);
+  cublasStatus_t (*get_property)(libraryPropertyType, int *);
   cublasStatus_t (*set_stream)(cublasHandle_t, cudaStream_t);
   cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
                          int, const void *, const void *, cudaDataType, int, const void *,
@@ -23,7 +23,7 @@ static bool blas_try(cublasStatus_t status, const char *what, GpuFault *fault)
          fault_set(fault, GPU_FAULT_FAILED, "cuBLAS: %s failed (%d)", what, (int)status);
 }
 
-static bool blas_open(GpuSession *session, GpuFault *fault)
+static bool blas_load(GpuSession *session, GpuFault *fault)
 {
   static const char *const names[] = { LIBRARY_NAME(CUBLAS_VER_MAJOR), "libcublas.so",
                                        NULL };
@@ -33,32 +33,43 @@ static bool blas_open(GpuSession *session, GpuFault *fault)
   g_autofree Blas *blas = g_new0(Blas, 1);
   if (library == NULL || !library_bind(&blas->create, library, "cublasCreate_v2", fault) ||
       !library_bind(&blas->destroy, library, "cublasDestroy_v2", fault) ||
-      !library_bind(&blas->get_version, library, "cublasGetVersion_v2", fault) ||
+      !library_bind(&blas->get_property, library, "cublasGetProperty", fault) ||
       !library_bind(&blas->set_stream, library, "cublasSetStream_v2", fault) ||
-      !library_bind(&blas->gemm, library, "cublasGemmEx", fault) ||
-      !CUDA_TRY(cudaSetDevice(session->device[0].number), fault) ||
-      !blas_try(blas->create(&blas->handle), "create", fault) ||
-      !blas_try(blas->set_stream(blas->handle, session->device[0].stream), "set stream",
-                fault))
+      !library_bind(&blas->gemm, library, "cublasGemmEx", fault))
     return false;
   session->blas = g_steal_pointer(&blas);
   return true;
 }
 
+static bool blas_open(GpuSession *session, GpuFault *fault)
+{
+  if (!blas_load(session, fault))
+    return false;
+  Blas *blas = session->blas;
+  return blas->handle != NULL ||
+         (CUDA_TRY(cudaSetDevice(session->device[0].number), fault) &&
+          blas_try(blas->create(&blas->handle), "create", fault) &&
+          blas_try(blas->set_stream(blas->handle, session->device[0].stream), "set stream",
+                   fault));
+}
+
 void blas_free(Blas *blas)
 {
-  if (blas != NULL)
+  if (blas != NULL && blas->handle != NULL)
     blas->destroy(blas->handle);
   g_free(blas);
 }
 
 uint32_t blas_version(GpuSession *session, GpuFault *fault)
 {
-  int version = 0;
+  int major = 0, minor = 0, patch = 0;
 
-  if (blas_open(session, fault))
-    session->blas->get_version(session->blas->handle, &version);
-  return (uint32_t)version;
+  if (!blas_load(session, fault))
+    return 0;
+  session->blas->get_property(MAJOR_VERSION, &major);
+  session->blas->get_property(MINOR_VERSION, &minor);
+  session->blas->get_property(PATCH_LEVEL, &patch);
+  return (uint32_t)(major * 10000 + minor * 100 + patch);
 }
 
 static bool is_narrow(const GpuWork *work)

@@ -7,8 +7,8 @@
 #include "calibrate/gpu/plugin/measure.h"
 #include "calibrate/gpu/plugin/nccl.h"
 
-#define COMM_THREADS 512   /* of NCCL's kernels: enqueue.cc, oneRankReduce */
-#define CHUNK_PIECES 4096u /* of 16 B: 64 KiB between two looks at the clock */
+#define MEASURE_NCCL_THREADS 512 /* of NCCL's kernels: enqueue.cc, oneRankReduce */
+#define CHUNK_PIECES 4096u       /* of 16 B: 64 KiB between two looks at the clock */
 #define PACED_MAX_B (256ull << 20)
 #define COMM_ALONE_S 100e-6         /* until it surely runs */
 #define COMM_LIMIT_NS 2000000000ull /* a paced kernel ends after 2 s, whatever happens */
@@ -28,7 +28,9 @@ static KernelLaunch paced_launch(const GpuSession *session, const Device *device
   const uint64_t size_B = MIN(device->buffer_B / 4, PACED_MAX_B);
   const uint64_t upper = device->buffer_B / 2 / 16;
   const double chunk_B = 16.0 * CHUNK_PIECES;
-  KernelLaunch launch = { KERNEL_paced, MAX(work->ctas, 1), COMM_THREADS, { { 0 } } };
+  KernelLaunch launch = {
+    KERNEL_paced, MAX(work->ctas, 1), MEASURE_NCCL_THREADS, { { 0 } }
+  };
 
   launch.args.paced = (PacedArgs){
     .from = (const SimtWord4 *)device->values + upper,
@@ -60,12 +62,12 @@ static bool comm_enqueue(GpuSession *session, Device *device, const GpuWork *wor
                          uint32_t n_calls, GpuFault *fault)
 {
   const uint64_t size_B = MIN(device->buffer_B / 4, BESIDE_B);
+  char *to = (char *)device->y + device->buffer_B / 2;
 
   for (uint32_t i = 0; i < n_calls; i++) {
     if (work->comm == GPU_COMM_NCCL_AVG
-          ? !nccl_one_rank(session, size_B, true, comm_stream(device, work), fault)
-          : !CUDA_TRY(cudaMemcpyAsync((char *)device->y + device->buffer_B / 2,
-                                      session->pinned, size_B, cudaMemcpyHostToDevice,
+          ? !nccl_one_rank(session, to, size_B, true, comm_stream(device, work), fault)
+          : !CUDA_TRY(cudaMemcpyAsync(to, session->pinned, size_B, cudaMemcpyHostToDevice,
                                       comm_stream(device, work)),
                       fault))
       return false;
@@ -188,8 +190,12 @@ static bool prepare(GpuSession *session, Device *device, const GpuWork *work,
     return false;
   if (work->comm == GPU_COMM_H2D && !session_host_buffers(session, 1, fault))
     return false;
+  /* The compute runs once: a kernel that is loaded when first wanted would wait for the end
+   * of the one beside it. */
+  const bool computes = work->probe == GPU_COPY_AND_COMM || work->m > 0;
   return prepare_stop(session, fault) &&
          (work->m == 0 || blas_prepare(session, device, work, fault)) &&
+         (!computes || compute(session, device, work, fault)) &&
          CUDA_TRY(cudaDeviceSynchronize(), fault);
 }
 

@@ -17,6 +17,7 @@ GPU_KERNELS(DEVICE_KERNEL)
 
 extern "C" cudaError_t kernels_launch(const KernelLaunch *launch, cudaStream_t stream)
 {
+  cudaGetLastError(); /* of calls that may fail, such as questions about peers */
   switch (launch->kernel) {
     GPU_KERNELS(START)
   case KERNEL_N:

@@ -70,7 +70,8 @@ MeasureWatch measure_watch(const GpuSession *session)
   MeasureWatch watch;
 
   for (uint32_t i = 0; i < session->n_devices; i++)
-    nvml_state(session->nvml, session->device[i].bus, &watch.state[i]);
+    nvml_state(session->nvml, session->device[i].bus, session->request.n_own,
+               &watch.state[i]);
   return watch;
 }
 
@@ -100,31 +101,56 @@ static bool flush_cache(const Device *device, GpuFault *fault)
   return measure_launch(device, &flush, fault);
 }
 
-/* @p n_runs between two events, or until idle; one call [s]. */
-static bool time_runs(GpuSession *session, Device *device, const Probe *probe,
-                      const GpuWork *work, uint32_t n_runs, double *time_s, GpuFault *fault)
+/* @p n_runs on the compute stream, by the wall clock; [s]. */
+static bool clock_runs(GpuSession *session, Device *device, const Probe *probe,
+                       const GpuWork *work, uint32_t n_runs, double *time_s,
+                       GpuFault *fault)
+{
+  if (!measure_wait_all(session, fault))
+    return false;
+  const double began_s = clock_s();
+  for (uint32_t i = 0; i < n_runs; i++)
+    if (!probe->run(session, device, work, fault))
+      return false;
+  if (!CUDA_TRY(cudaStreamSynchronize(device->stream), fault))
+    return false;
+  *time_s = clock_s() - began_s;
+  return true;
+}
+
+/* The same between two events. */
+static bool event_runs(GpuSession *session, Device *device, const Probe *probe,
+                       const GpuWork *work, uint32_t n_runs, double *time_s,
+                       GpuFault *fault)
 {
   float ms = 0;
 
-  if (work->cold && !flush_cache(device, fault))
-    return false;
-  if (probe->is_clocked && !measure_wait_all(session, fault))
-    return false;
-  const double began_s = clock_s();
   if (!CUDA_TRY(cudaEventRecord(device->begin, device->stream), fault))
     return false;
   for (uint32_t i = 0; i < n_runs; i++)
     if (!probe->run(session, device, work, fault))
       return false;
-  if (!CUDA_TRY(cudaEventRecord(device->end, device->stream), fault) ||
-      !CUDA_TRY(cudaStreamSynchronize(device->stream), fault))
-    return false;
-  const double passed_s = clock_s() - began_s;
   /* What still runs beside it must not reach into the next repetition. */
-  if (!CUDA_TRY(cudaStreamSynchronize(device->side), fault) ||
+  if (!CUDA_TRY(cudaEventRecord(device->end, device->stream), fault) ||
+      !CUDA_TRY(cudaStreamSynchronize(device->stream), fault) ||
+      !CUDA_TRY(cudaStreamSynchronize(device->side), fault) ||
       !CUDA_TRY(cudaEventElapsedTime(&ms, device->begin, device->end), fault))
     return false;
-  *time_s = (probe->is_clocked ? passed_s : ms * 1e-3) / n_runs / probe->n_calls;
+  *time_s = ms * 1e-3;
+  return true;
+}
+
+/* One call of @p n_runs, after a flush if the work wants one [s]. */
+static bool time_runs(GpuSession *session, Device *device, const Probe *probe,
+                      const GpuWork *work, uint32_t n_runs, double *time_s, GpuFault *fault)
+{
+  if (work->cold && !flush_cache(device, fault))
+    return false;
+  if (!(probe->is_clocked
+          ? clock_runs(session, device, probe, work, n_runs, time_s, fault)
+          : event_runs(session, device, probe, work, n_runs, time_s, fault)))
+    return false;
+  *time_s /= (double)n_runs * probe->n_calls;
   return true;
 }
 

@@ -6,6 +6,9 @@
 
 #include "calibrate/gpu/plugin/session.h"
 
+/** Threads of one CTA of NCCL's kernels: enqueue.cc of NCCL 2.28.9, oneRankReduce. */
+#define MEASURE_NCCL_THREADS 512
+
 /** How one probe is run. */
 typedef struct {
   bool is_clocked;  /**< timed from the start until the device is idle, by the wall clock;

@@ -18,9 +18,10 @@ uint32_t nccl_version(GpuSession *session, GpuFault *fault);
 bool nccl_open_alone(GpuSession *session, GpuFault *fault);
 void nccl_free(Nccl *nccl);
 
-/** One all-reduce of @p n_B bytes of fp32 on the first device alone, on @p stream. */
-bool nccl_one_rank(GpuSession *session, uint64_t n_B, bool average, cudaStream_t stream,
-                   GpuFault *fault);
+/** One all-reduce of @p n_B bytes of fp32 on the first device alone, from its random values
+ *  @p to somewhere, on @p stream. */
+bool nccl_one_rank(GpuSession *session, void *to, uint64_t n_B, bool average,
+                   cudaStream_t stream, GpuFault *fault);
 
 /** @p n_calls of 8 B in one group. */
 bool nccl_group_of_one(GpuSession *session, uint32_t n_calls, GpuFault *fault);

@@ -113,8 +113,8 @@ static uint32_t throttled(const Nvml *nvml, NvmlDevice device)
                                                                      : 0u);
 }
 
-/* In a container the own process may be listed under another number: one is then ours. */
-static uint32_t count_others(const Nvml *nvml, NvmlDevice device)
+/* In a container our processes may be listed under other numbers: then so many are ours. */
+static uint32_t count_others(const Nvml *nvml, NvmlDevice device, uint32_t n_own)
 {
   NvmlProcess process[64];
   unsigned int n = G_N_ELEMENTS(process), n_others = 0;
@@ -122,11 +122,12 @@ static uint32_t count_others(const Nvml *nvml, NvmlDevice device)
   if (nvml->processes == NULL || nvml->processes(device, &n, process) != NVML_SUCCESS)
     return 0;
   for (unsigned int i = 0; i < n; i++)
-    n_others += process[i].pid != (unsigned int)getpid();
-  return n_others == n && n > 0 ? n - 1 : n_others;
+    n_others += process[i].pid != (unsigned int)getpid() &&
+                (n_own == 1 || process[i].pid != (unsigned int)getppid());
+  return n_others == n ? n - MIN(n, n_own) : n_others;
 }
 
-void nvml_state(const Nvml *nvml, const char *bus, GpuState *state)
+void nvml_state(const Nvml *nvml, const char *bus, uint32_t n_own, GpuState *state)
 {
   NvmlDevice device = NULL;
   unsigned int milliwatts = 0;
@@ -144,7 +145,7 @@ void nvml_state(const Nvml *nvml, const char *bus, GpuState *state)
     nvml->generation(device, &state->pcie_generation);
   if (nvml->width != NULL)
     nvml->width(device, &state->pcie_width);
-  state->n_other_processes = count_others(nvml, device);
+  state->n_other_processes = count_others(nvml, device, n_own);
 }
 
 void nvml_describe(const Nvml *nvml, const char *bus, GpuDevice *gpu)

@@ -18,8 +18,9 @@ void nvml_free(Nvml *nvml);
 /** "580.65.06"; "" if unknown. */
 void nvml_driver(const Nvml *nvml, char *text, size_t size_B);
 
-/** @param bus  as cudaDeviceGetPCIBusId() writes it */
-void nvml_state(const Nvml *nvml, const char *bus, GpuState *state);
+/** @param bus    as cudaDeviceGetPCIBusId() writes it
+ *  @param n_own  how many of the processes on the device are ours: see GpuRequest */
+void nvml_state(const Nvml *nvml, const char *bus, uint32_t n_own, GpuState *state);
 
 /** MIG, ECC, power limit and NVLinks. */
 void nvml_describe(const Nvml *nvml, const char *bus, GpuDevice *device);

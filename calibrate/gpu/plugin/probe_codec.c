@@ -14,10 +14,12 @@
  * the root of what lies above the threshold, where the kernel can sort it in one CTA. */
 #define N_SAMPLE TOPK_SAMPLE_MAX
 
+/* Few CTAs are as large as those of NCCL's kernels. */
 static bool start(const Device *device, const GpuWork *work, KernelId kernel,
                   KernelArgs args, GpuFault *fault)
 {
-  const KernelLaunch launch = { kernel, measure_blocks(device, work), N_THREADS, args };
+  const KernelLaunch launch = { kernel, measure_blocks(device, work),
+                                work->ctas > 0 ? MEASURE_NCCL_THREADS : N_THREADS, args };
   return measure_launch(device, &launch, fault);
 }
 
@@ -271,13 +273,13 @@ static bool nccl_launch_run(GpuSession *session, Device *device G_GNUC_UNUSED,
 static bool nccl_avg_run(GpuSession *session, Device *device, const GpuWork *work,
                          GpuFault *fault)
 {
-  return nccl_one_rank(session, work->size_B, true, device->stream, fault);
+  return nccl_one_rank(session, device->x, work->size_B, true, device->stream, fault);
 }
 
 static bool nccl_sum_run(GpuSession *session, Device *device, const GpuWork *work,
                          GpuFault *fault)
 {
-  return nccl_one_rank(session, work->size_B, false, device->stream, fault);
+  return nccl_one_rank(session, device->x, work->size_B, false, device->stream, fault);
 }
 
 const Probe probe_nccl_launch = {

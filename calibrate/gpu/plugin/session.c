@@ -17,6 +17,7 @@ bool cuda_ok(cudaError_t result, const char *call, GpuFault *fault)
 {
   if (result == cudaSuccess)
     return true;
+  cudaGetLastError(); /* told once: it is not the next call's */
   /* The name of the call is enough; its arguments are the program's own. */
   return fault_set(fault, GPU_FAULT_FAILED, "%.*s: %s (%d)", (int)strcspn(call, "("), call,
                    cudaGetErrorString(result), (int)result);
@@ -135,8 +136,12 @@ void session_close(GpuSession *session)
 {
   nccl_free(session->nccl);
   blas_free(session->blas);
-  cudaFreeHost(session->pinned);
-  cudaFreeHost(session->stop);
+  if (session->graph != NULL)
+    cudaGraphExecDestroy(session->graph);
+  if (session->pinned != NULL)
+    cudaFreeHost(session->pinned);
+  if (session->stop != NULL)
+    cudaFreeHost(session->stop);
   for (uint32_t i = 0; i < session->n_devices; i++)
     device_close(&session->device[i]);
   nvml_free(session->nvml);
@@ -213,7 +218,7 @@ bool session_describe(GpuSession *session, uint32_t number, GpuDevice *out, GpuF
   for (guint i = 0; i < sizeof properties.uuid.bytes; i++)
     g_snprintf(out->uuid + 2 * i, 3, "%02x", (unsigned char)properties.uuid.bytes[i]);
   nvml_describe(session->nvml, device->bus, out);
-  nvml_state(session->nvml, device->bus, &out->state);
+  nvml_state(session->nvml, device->bus, session->request.n_own, &out->state);
   return true;
 }
 
