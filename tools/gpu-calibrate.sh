@@ -143,6 +143,16 @@ for sweep in 1 2; do
     --time-limit "$limit" "${nccl[@]}" -o "$folder/samples-$sweep.csv"
 done
 
+# What NCCL's own model says of this machine, for every algorithm and protocol: its log, and
+# the log as samples.
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+if [ "$gpus" -gt 1 ]; then
+  all=$(seq -s , 0 $((gpus - 1)))
+  step tuning 60 sh -c "echo 0 1048576 0 1 | NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING \
+    $program calibrate gpu --exchange --devices $all ${nccl[*]}" &&
+    step tuning-import 20 "$program" calibrate import "$folder/tuning.txt" -o "$folder/tuning.csv"
+fi
+
 if [ -n "$dry_run" ]; then
   echo "then the two sweeps are compared, cell by cell"
   [ ! -x "$program" ] || "$program" calibrate gpu --dry-run --quick --max-bytes 1G | tail -n 1

@@ -24,6 +24,11 @@ typedef struct {
   int quick;           /**< GLib's truth: one pass, few repetitions */
   int quiet;           /**< likewise: no progress, no table */
   double time_limit_s; /**< what was measured by then is kept; 0: none */
+
+  /** Further sweeps by the same rules, whose samples are added; NULL: none.
+   *  @param data  more_data */
+  bool (*more)(GPtrArray *samples, const SweepOptions *rules, void *data, GError **error);
+  void *more_data;
 } CalibrateOptions;
 
 /** Rows for options_parse(); the strings are freed by calibrate_options_clear(). */

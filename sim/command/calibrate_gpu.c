@@ -1,19 +1,23 @@
 /* calibrate gpu: measure the GPUs of this machine, through stepcast-gpu.so. */
-#include "calibrate/backend/gpu.h"
+#include "calibrate/backend/gpu_nccl.h"
 #include "calibrate/gpu/cells.h"
+#include "calibrate/gpu/exchange.h"
 #include "calibrate/gpu/parity.h"
 #include "sim/base/param.h"
 #include "sim/base/units.h"
 #include "sim/command/calibrate.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 typedef struct {
   CalibrateOptions usual;
   char *devices;
   char *max_bytes;
   char *nccl_lib;
-  int full, dry_run, self_test; /* GLib's truth */
+  int full, dry_run, self_test, exchange; /* GLib's truth */
 } GpuOptions;
 
 static void gpu_options_clear(GpuOptions *options)
@@ -123,6 +127,148 @@ static bool self_test(const GpuParams *params, GString *out, GError **error)
   return same;
 }
 
+/* The child's side of gpu_nccl: it ends with its parent, even where NCCL hangs. */
+static bool serve_exchange(const GpuParams *params, GError **error)
+{
+  GpuRequest request;
+  Gpu gpu = { 0 };
+  g_autoptr(GError) why = NULL;
+
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!gpu_request(params, &request, &why) || !gpu_load(NULL, &gpu, &why) ||
+      !gpu_open(&gpu, &request, &why))
+    return exchange_refuse(why, STDOUT_FILENO, error);
+  const bool served = exchange_serve(&gpu, STDIN_FILENO, STDOUT_FILENO, error);
+  gpu_close(&gpu);
+  return served;
+}
+
+/* ---- several GPUs ------------------------------------------------------------------ */
+
+typedef struct {
+  GpuNcclParams like;
+  guint device[GPU_DEVICES_MAX];
+  guint n_devices;
+  char **only;   /* collectives; NULL: all */
+  gint64 end_us; /* of the monotonic clock; 0: none */
+} Several;
+
+static void several_clear(Several *several)
+{
+  g_strfreev(several->only);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Several, several_clear)
+
+static bool is_collective(const char *probe)
+{
+  for (GpuCollective c = GPU_ALL_REDUCE; c < GPU_COLLECTIVE_N; c++)
+    if (strcmp(exchange_collective_name(c), probe) == 0)
+      return true;
+  return false;
+}
+
+/* The collectives of --only are for several GPUs, the rest is for the first. */
+static void split_only(CalibrateOptions *options, Several *several)
+{
+  g_auto(GStrv) all = g_strsplit(options->only, ",", -1);
+  g_autoptr(GString) rest = g_string_new(NULL);
+  g_autoptr(GPtrArray) collectives = g_ptr_array_new();
+
+  for (char **probe = all; *probe != NULL; probe++)
+    if (is_collective(*probe))
+      g_ptr_array_add(collectives, g_strdup(*probe));
+    else
+      g_string_append_printf(rest, "%s%s", rest->len == 0 ? "" : ",", *probe);
+  g_ptr_array_add(collectives, NULL);
+  several->only = (char **)g_ptr_array_free(g_steal_pointer(&collectives), FALSE);
+  g_free(options->only);
+  options->only = g_strdup(rest->str);
+}
+
+/* Which GPUs there are; an error says why there are none. */
+static bool find_devices(const GpuParams *params, Several *several, GError **error)
+{
+  GpuRequest request;
+  GpuVersions versions;
+  GpuFault fault = { 0 };
+  Gpu gpu = { 0 };
+
+  if (!gpu_request(params, &request, error) || !gpu_load(NULL, &gpu, error) ||
+      !gpu_open(&gpu, &request, error))
+    return false;
+  const bool ok = gpu.plugin->versions(gpu.session, &versions, &fault);
+  gpu_close(&gpu);
+  if (!ok)
+    return gpu_fail(&fault, error);
+  several->n_devices = versions.n_devices;
+  for (guint i = 0; i < versions.n_devices; i++)
+    several->device[i] = request.n_devices > 0 ? request.device[i] : i;
+  return true;
+}
+
+static void add_copies(GPtrArray *to, const GPtrArray *from)
+{
+  for (guint i = 0; i < from->len; i++)
+    g_ptr_array_add(to, sample_copy(g_ptr_array_index(from, i)));
+}
+
+/* One choice of NCCL's after the other; one that cannot be had is told, and left out. */
+static bool measure_several(GPtrArray *samples, const SweepOptions *rules, void *data,
+                            GError **error G_GNUC_UNUSED)
+{
+  const Several *several = data;
+  SweepOptions options = *rules;
+  g_autoptr(GArray) sweeps =
+    gpu_nccl_sweeps(&several->like, several->device, several->n_devices);
+
+  for (guint i = 0; i < sweeps->len; i++) {
+    const GpuNcclParams *sweep = &g_array_index(sweeps, GpuNcclParams, i);
+    g_autoptr(GError) why = NULL;
+    g_autoptr(GPtrArray) more = NULL;
+    if (several->end_us != 0 && g_get_monotonic_time() > several->end_us)
+      break;
+    Backend *backend = backend_gpu_nccl.open(sweep, &why);
+    if (backend != NULL) {
+      g_auto(GStrv) only = gpu_nccl_only(backend, several->only);
+      options.only = (const char *const *)only;
+      more = sweep_run(&backend_gpu_nccl, backend, &options, &why);
+      backend_gpu_nccl.close(backend);
+    }
+    if (more != NULL) {
+      add_copies(samples, more);
+    } else {
+      g_autofree char *line = g_strdup_printf("NCCL on GPUs %s, %s %s: %s\n",
+                                              sweep->devices, gpu_nccl_algos[sweep->algo],
+                                              gpu_nccl_protos[sweep->proto], why->message);
+      command_say(line);
+    }
+  }
+  return true;
+}
+
+static bool measure_all(GpuOptions *options, GpuParams *params, GString *out,
+                        GError **error)
+{
+  const gint64 limit_us = (gint64)(options->usual.time_limit_s * 1e6);
+  g_auto(Several)
+    several = { .end_us = limit_us > 0 ? g_get_monotonic_time() + limit_us : 0 };
+
+  if (!find_devices(params, &several, error))
+    return false;
+  if (options->usual.only != NULL)
+    split_only(&options->usual, &several);
+  param_set_defaults(backend_gpu_nccl.info.params, &several.like);
+  g_clear_pointer(&several.like.devices, g_free); /* each sweep has its own */
+  several.like.nccl_library = params->nccl_library;
+  several.like.max_B = params->max_B;
+  several.like.effort = params->effort;
+  if (several.n_devices > 1 && (several.only == NULL || several.only[0] != NULL)) {
+    options->usual.more = measure_several;
+    options->usual.more_data = &several;
+  }
+  return calibrate_measure(&backend_gpu, params, &options->usual, out, error);
+}
+
 static bool gpu_run(int argc, char **argv, GString *out, GError **error)
 {
   g_auto(GpuOptions) options = { 0 };
@@ -144,6 +290,8 @@ static bool gpu_run(int argc, char **argv, GString *out, GError **error)
       "list what would be measured, and touch no GPU", NULL },
     { "self-test", 0, 0, G_OPTION_ARG_NONE, &options.self_test,
       "compare every kernel with its run on the CPU, bit by bit", NULL },
+    { "exchange", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.exchange, NULL,
+      NULL },
     G_OPTION_ENTRY_NULL,
   };
 
@@ -157,9 +305,12 @@ static bool gpu_run(int argc, char **argv, GString *out, GError **error)
     dry_run(&params, options.usual.only, out);
     return true;
   }
+  params.is_child = options.exchange;
+  if (options.exchange)
+    return serve_exchange(&params, error);
   if (options.self_test)
     return self_test(&params, out, error);
-  return calibrate_measure(&backend_gpu, &params, &options.usual, out, error);
+  return measure_all(&options, &params, out, error);
 }
 
 const Command calibrate_gpu = {

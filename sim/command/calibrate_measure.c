@@ -131,6 +131,9 @@ bool calibrate_measure(const BackendOps *ops, const void *params,
     return false;
   g_autoptr(GPtrArray) samples = sweep_run(ops, backend, &sweep, error);
   ops->close(backend);
+  if (samples != NULL && options->more != NULL &&
+      !options->more(samples, &sweep, options->more_data, error))
+    return false;
   if (samples == NULL || !calibrate_write_samples(options->outputs, samples, error))
     return false;
   if (!options->quiet)
