@@ -89,6 +89,19 @@ Crews *crews_new(const ClusterSpec *cluster, guint64 seed)
   return self;
 }
 
+Crews *crews_new_of_node(const Crews *crews, guint node)
+{
+  Crews *one = g_new0(Crews, 1);
+  Crew crew = *crews_at(crews, crews->crew_of_node[node]);
+
+  crew.n_nodes = 1;
+  one->crews = g_array_new(FALSE, FALSE, sizeof(Crew));
+  g_array_append_val(one->crews, crew);
+  one->crew_of_node = g_new0(guint, 1);
+  one->n_nodes = 1;
+  return one;
+}
+
 void crews_free(Crews *crews)
 {
   g_array_unref(crews->crews);

@@ -27,6 +27,8 @@ typedef struct {
  * Transfer: caller frees with crews_free().
  */
 Crews *crews_new(const ClusterSpec *cluster, guint64 seed);
+/** The crew of one of its nodes, alone. Transfer: caller frees with crews_free(). */
+Crews *crews_new_of_node(const Crews *crews, guint node);
 void crews_free(Crews *crews);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Crews, crews_free)
 

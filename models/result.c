@@ -43,6 +43,8 @@ const ResultField result_fields[] = {
   FIELD("memory_used_B",                    FIELD_QUANTITY, memory_used_B),
   FIELD("memory_capacity_B",                FIELD_QUANTITY, memory_capacity_B),
   FIELD("retransmission_rate",              FIELD_SHARE,    retransmission_rate),
+  FIELD("staleness_updates",                FIELD_QUANTITY, staleness_updates),
+  FIELD("staleness_iterations",             FIELD_QUANTITY, staleness_iterations),
   FIELD("units_per_iteration",              FIELD_QUANTITY, units_per_iteration),
   FIELD("floor_s",                          FIELD_QUANTITY, floor_s),
   FIELD("algorithm",                        FIELD_TEXT,     algorithm),

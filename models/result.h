@@ -64,6 +64,9 @@ typedef struct {
   guint max_batch_per_gpu;
   double memory_used_B, memory_capacity_B;
   double retransmission_rate;
+  double staleness_updates;    /**< by others between a node's pull and push; servers that
+                                    do not wait for all */
+  double staleness_iterations; /**< that a node began ahead of the slowest, at most */
   double latency_p50_s, latency_p95_s, latency_p99_s; /**< gradient ready to synchronised */
 
   double units_per_iteration; /**< messages that one GPU's gradients travel in */

@@ -13,6 +13,7 @@ typedef struct {
   double size_B;
   double priority; /**< the smallest first, where a resource minds (Resource.by_priority) */
   guint server;    /**< which server sums it; see Composition.n_servers */
+  guint piece;     /**< its number among all pieces that servers hold */
   guint n_parts;   /**< the unit is one of so many pieces of its only gradient; 1: whole */
   bool is_last;    /**< of its iteration: takes the stages that are for this one only */
 } Unit;

@@ -38,6 +38,8 @@ typedef struct {
   Move move;               /**< STAGE_MOVE; pushes to and pulls from Unit.server */
   bool moves_message;      /**< STAGE_MOVE: what a codec made of the unit, if it did */
   guint n_pushes;          /**< STAGE_SERVE: messages that it decodes */
+  bool gathers;            /**< what all nodes sent comes together, unless servers do not
+                                wait for all: then this is what one push takes */
   bool answers_in_full;    /**< STAGE_SERVE: what is pulled is not encoded */
   double alpha_s;          /**< STAGE_MOVE, per hop on its longest way, on top of what the
                                 transport takes between machines [s] */
@@ -61,6 +63,7 @@ typedef struct {
     exclusive_B; /**< units of gradients so large or larger are served alone; 0: none */
   guint credit_stage; /**< index of a stage; beyond the last: until synchronised */
   bool per_server;    /**< every server has such a queue: Unit.server picks; no credit */
+  bool is_servers;    /**< the queue is the server's own, common to all nodes */
 } Resource;
 
 typedef struct {
@@ -89,6 +92,16 @@ typedef struct {
   const Compression *compression; /**< NULL: gradients travel as they are */
 } StrategyContext;
 
+/** When servers answer. */
+typedef enum {
+  CONSISTENCY_SYNC,  /**< all nodes have pushed */
+  CONSISTENCY_ASYNC, /**< a push has been applied: nobody waits for others */
+  CONSISTENCY_SSP,   /**< the same, but nobody is more than Composition.staleness iterations
+                          ahead of the slowest: stale synchronous parallel */
+} Consistency;
+
+extern const char *const consistency_names[];
+
 typedef struct {
   const ScheduleOps *schedule;
   void *schedule_state; /**< owned; freed with schedule->free() */
@@ -100,6 +113,9 @@ typedef struct {
   guint n_servers;         /**< that units may name; 0 without STAGE_MOVE to servers */
   guint n_extra_servers;   /**< of them, the first so many run on machines of their own, the
                                 others on the nodes in turn */
+  Consistency consistency; /**< of servers */
+  guint staleness;         /**< CONSISTENCY_SSP */
+  guint n_pieces;          /**< that servers hold; see Unit.piece */
   guint rack_nodes;        /**< nodes that share an aggregator; see MoveSpec */
   guint switch_gpus;       /**< GPUs that sum among themselves; see MoveSpec */
   bool crosses_iterations; /**< a layer's next forward waits for its own gradients only;

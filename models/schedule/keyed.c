@@ -70,6 +70,7 @@ static ScheduleAnswer keyed_next(void *data, double now_s G_GNUC_UNUSED, Unit *u
     &g_array_index(self->rule->pieces, Piece, self->first[index] + self->n_parts);
   unit_add(unit, index, piece->size_B);
   unit->server = piece->server;
+  unit->piece = self->first[index] + self->n_parts;
   unit->n_parts = self->first[index + 1] - self->first[index];
   unit->priority =
     self->rule->first_layers_first ? workload_gradient(self->workload, index)->tensor : 0;

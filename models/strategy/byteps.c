@@ -25,6 +25,7 @@ typedef struct {
   bool mixed_mode;
   guint placement; /* Placement */
   bool cross_barrier;
+  bool enable_async;
   guint server_engine_thread;
   double server_sum_rate_Bps;
   double message_latency_s;
@@ -53,6 +54,9 @@ static const ParamSpec byteps_params[] = {
   { .key = "cross_barrier", .type = PARAM_BOOL, .offset = offsetof(BytepsParams, cross_barrier),
     .fallback = "false", .help = "a layer's next forward waits for its own gradients only",
     .origin = "byteps docs/cross-barrier.md, off in PyTorch" },
+  { .key = "enable_async", .type = PARAM_BOOL, .offset = offsetof(BytepsParams, enable_async),
+    .fallback = "false", .help = "servers add pushes when they come; no node waits for others",
+    .origin = "byteps 0.2.5 server.cc, BYTEPS_ENABLE_ASYNC" },
   { .key = "server_engine_thread", .type = PARAM_COUNT,
     .offset = offsetof(BytepsParams, server_engine_thread), .fallback = "4", .min = 1,
     .max = 1024, .help = "threads that sum on a server",
@@ -100,6 +104,7 @@ static void byteps_compose(const void *params, const StrategyContext *context,
     .pieces = placement_partitions(context->workload, (double)self->partition_B,
                                    (Placement)self->placement, &parts),
     .first_layers_first = true,
+    .consistency = self->enable_async ? CONSISTENCY_ASYNC : CONSISTENCY_SYNC,
     .credit_B = (double)self->credit * (double)self->partition_B,
     .server_sum_Bps = self->server_engine_thread * self->server_sum_rate_Bps,
     .message_s = self->message_latency_s,

@@ -10,6 +10,12 @@
  * with the weights in full. MXNet has two bits and one; P3Store has none, here it is as the
  * others.
  *
+ * Servers that are not synchronous apply each push when it has come, and answer. A node
+ * goes on with what it has pulled, whatever the others do (Hogwild over servers); stale
+ * synchronous parallel holds it if it is too many iterations ahead of the slowest: Q. Ho et
+ * al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server",
+ * NIPS 2013. What staleness does to accuracy is not simulated.
+ *
  * The hierarchical one sums on one GPU of every node, which leads it to the servers, and,
  * with an aggregator, in racks of r of the n nodes before that. A message of M bytes, NICs
  * of B and k servers of their own then take, one after another,
@@ -25,6 +31,8 @@
 #include "models/strategy/servers.h"
 
 typedef struct {
+  guint consistency; /* Consistency */
+  guint staleness;
   guint rack_nodes;
   guint servers;
   bool colocated;
@@ -68,6 +76,14 @@ typedef struct {
     .origin = "MXNet env_var.md, MXNET_KVSTORE_BIGARRAY_BOUND" }
 
 static const ParamSpec parameter_server_params[] = {
+  { .key = "consistency", .type = PARAM_NAME, .offset = offsetof(ServerParams, consistency),
+    .fallback = "sync", .names = consistency_names,
+    .help = "sync: wait for all nodes; async: for none; ssp: for those far behind",
+    .origin = "MXNet kvstore dist_sync, dist_async; ssp: Ho et al., NIPS 2013" },
+  { .key = "staleness", .type = PARAM_COUNT, .offset = offsetof(ServerParams, staleness),
+    .fallback = "3", .max = 1e6,
+    .help = "iterations that a node may be ahead of the slowest, with ssp",
+    .origin = "our choice: Ho et al. try 0 to 8 and more" },
   SERVER_PARAMS,
   BIGARRAY_PARAM,
   PARAM_END,
@@ -110,9 +126,11 @@ static void parameter_server_compose(const void *params, const StrategyContext *
                                      Composition *out)
 {
   const ServerParams *self = params;
-  const ServersPlan plan = plan_of(
+  ServersPlan plan = plan_of(
     self, placement_big_arrays(context->workload, self->bigarray_bound, self->servers));
 
+  plan.consistency = (Consistency)self->consistency;
+  plan.staleness = self->staleness;
   servers_compose(&plan, context, out);
 }
 

@@ -1,5 +1,12 @@
 #include "models/strategy/servers.h"
 
+const char *const consistency_names[] = {
+  [CONSISTENCY_SYNC] = "sync",
+  [CONSISTENCY_ASYNC] = "async",
+  [CONSISTENCY_SSP] = "ssp",
+  NULL,
+};
+
 static void add_local(Pipeline *pipeline, Move move, guint resource)
 {
   pipeline_add_stage(pipeline, &(Stage){ .name = move_names[move],
@@ -72,19 +79,24 @@ static guint n_pushes(const ServersPlan *plan, const StrategyContext *context)
   return (context->n_nodes + rack - 1) / rack;
 }
 
+/* Servers that wait for nobody apply each push when it has come. */
 static void add_sum(Pipeline *pipeline, const ServersPlan *plan,
                     const StrategyContext *context)
 {
   const bool decodes = context->compression != NULL;
-  const double n_left = decodes ? n_pushes(plan, context) : 1;
+  const guint n = plan->consistency == CONSISTENCY_SYNC ? n_pushes(plan, context) : 1;
+  const guint queue = add_server_queue(pipeline, "server");
 
-  pipeline_add_stage(
-    pipeline, &(Stage){ .name = "sum",
-                        .kind = decodes ? STAGE_SERVE : STAGE_WAIT,
-                        .n_pushes = n_pushes(plan, context),
-                        .answers_in_full = plan->pulls_in_full,
-                        .resource = add_server_queue(pipeline, "server"),
-                        .per_B_s = (n_left + plan->update_passes) / plan->server_sum_Bps });
+  pipeline_resource(pipeline, queue)->is_servers = true;
+  pipeline_add_stage(pipeline,
+                     &(Stage){ .name = "sum",
+                               .kind = decodes ? STAGE_SERVE : STAGE_WAIT,
+                               .gathers = true,
+                               .n_pushes = n,
+                               .answers_in_full = plan->pulls_in_full,
+                               .resource = queue,
+                               .per_B_s = ((decodes ? n : 1) + plan->update_passes) /
+                                          plan->server_sum_Bps });
 }
 
 /* Host memory and servers between the local stages. */
@@ -147,7 +159,11 @@ void servers_compose(const ServersPlan *plan, const StrategyContext *context,
     out->n_servers = plan->n_servers;
     out->n_extra_servers = plan->n_extra;
     out->rack_nodes = plan->rack_nodes;
-    out->server_sum_Bps = context->compression == NULL ? plan->server_sum_Bps : 0;
+    out->consistency = plan->consistency;
+    out->staleness = plan->staleness;
+    out->n_pieces = plan->pieces->len;
+    if (plan->consistency == CONSISTENCY_SYNC && context->compression == NULL)
+      out->server_sum_Bps = plan->server_sum_Bps;
   }
   if (has_neighbours)
     add_local(pipeline, plan->by_leaders ? MOVE_LOCAL_BROADCAST : MOVE_LOCAL_ALL_GATHER,

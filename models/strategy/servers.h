@@ -28,6 +28,8 @@ typedef struct {
   double server_sum_Bps; /**< what one server adds per second, received bytes [B/s] */
   double update_passes;  /**< further passes over the sum before it is pulled */
   bool pulls_in_full;    /**< a codec's messages are pushed only; what is pulled is whole */
+  Consistency consistency;
+  guint staleness;  /**< CONSISTENCY_SSP */
   bool by_leaders;  /**< one GPU of a node sums and goes to its host, not each its part */
   guint rack_nodes; /**< nodes whose first one sums before servers do; 0, 1: none */
   double message_s; /**< handling of one message, each way [s] */

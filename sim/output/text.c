@@ -101,6 +101,18 @@ static void append_shares(const Result *result, GString *out)
   append_row(out, "communication busy", busy_row);
 }
 
+/* Of servers that do not wait for all. */
+static void append_staleness(const Result *result, GString *out)
+{
+  if (!(result->staleness_updates > 0))
+    return;
+  g_autofree char *row = g_strdup_printf(
+    "%.1f updates by others between a node's pull and push; %.0f iteration%s ahead",
+    result->staleness_updates, result->staleness_iterations,
+    result->staleness_iterations == 1 ? "" : "s");
+  append_row(out, "staleness", row);
+}
+
 static void append_latency(const Result *result, GString *out)
 {
   g_autofree char *p50 = show_time(result->latency_p50_s);
@@ -115,6 +127,7 @@ static void append_latency(const Result *result, GString *out)
     g_autofree char *rate = show_share(result->retransmission_rate);
     append_row(out, "retransmissions", rate);
   }
+  append_staleness(result, out);
 }
 
 /* Accuracy is quoted, never simulated. */

@@ -23,14 +23,12 @@ static const Laid *find_laid(const Exchange *exchange, CollKind kind,
   g_return_val_if_reached(NULL);
 }
 
-static const Laid *find_move(const Exchange *exchange, Move move, guint server)
+/* Moves of one kind follow one another: of each server, of each node. */
+static const Laid *find_move(const Exchange *exchange, Move move, guint node, guint server)
 {
-  for (guint i = 0; i < exchange->laid->len; i++) {
-    const Laid *laid = &g_array_index(exchange->laid, Laid, i);
-    if (laid->collective == NULL && laid->move == move && laid->server == server)
-      return laid;
-  }
-  g_return_val_if_reached(NULL);
+  const guint n_parts = exchange->by_node ? topology_n_nodes(exchange->topology) : 1;
+  const guint index = server * n_parts + (node > 0 ? node - 1 : 0);
+  return &g_array_index(exchange->laid, Laid, exchange->first_move[move] + index);
 }
 
 const Kind *exchange_find_kind(const Exchange *exchange, CollKind kind)
@@ -76,9 +74,9 @@ static void lay(Exchange *exchange, const Kind *kind, const CollOps *collective)
   keep(exchange, &laid);
 }
 
-static void lay_move(Exchange *exchange, const MoveSpec *spec, guint server)
+static void lay_move(Exchange *exchange, const MoveSpec *spec)
 {
-  Laid laid = { .move = spec->move, .server = server, .phases = coll_phases_new() };
+  Laid laid = { .move = *spec, .phases = coll_phases_new() };
   const CollPhase phase = move_phase(exchange->topology, spec);
 
   g_array_append_val(laid.phases, phase);
@@ -87,14 +85,18 @@ static void lay_move(Exchange *exchange, const MoveSpec *spec, guint server)
 
 static void lay_moves(Exchange *exchange, const ExchangeNeeds *needs)
 {
+  const guint n_parts = needs->by_node ? topology_n_nodes(exchange->topology) : 1;
   MoveSpec spec = { .rack_nodes = needs->rack_nodes, .switch_gpus = needs->switch_gpus };
 
+  exchange->by_node = needs->by_node;
   for (spec.move = 0; spec.move < MOVE_N; spec.move++) {
     const bool served = move_needs_server(spec.move);
     const guint n = needs->moves & 1u << spec.move ? (served ? needs->n_servers : 1) : 0;
-    for (guint server = 0; server < n; server++) {
-      spec.machine = served ? needs->machines[server] : 0;
-      lay_move(exchange, &spec, server);
+    exchange->first_move[spec.move] = exchange->laid->len;
+    for (guint i = 0; i < n * n_parts; i++) {
+      spec.machine = served ? needs->machines[i / n_parts] : 0;
+      spec.one_node = needs->by_node ? 1 + i % n_parts : 0;
+      lay_move(exchange, &spec);
     }
   }
 }
@@ -282,7 +284,7 @@ ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,
                   size_B);
 }
 
-ExchangePhase exchange_move(const Exchange *exchange, Move move, guint server,
+ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, guint server,
                             double alpha_s, double size_B)
 {
   const CollTerms terms = {
@@ -290,7 +292,7 @@ ExchangePhase exchange_move(const Exchange *exchange, Move move, guint server,
     .alpha_net_s = alpha_s + topology_message_latency_s(exchange->topology),
     .wire_factor = 1,
   };
-  return phase_of(find_move(exchange, move, move_needs_server(move) ? server : 0), 0,
+  return phase_of(find_move(exchange, move, node, move_needs_server(move) ? server : 0), 0,
                   &terms, size_B);
 }
 
@@ -348,22 +350,6 @@ const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double 
   for (guint p = 0; p < exchange_n_phases(exchange, kind, &choice); p++) {
     const ExchangePhase phase = exchange_phase(exchange, kind, &choice, p, size_B);
     demand_add(&demand, phase.load, phase.wait_s, phase.wire_B);
-  }
-  return demand_largest(&demand);
-}
-
-const char *exchange_moves_bottleneck(const Exchange *exchange, double size_B)
-{
-  Demand demand = { 0 };
-
-  /* All moves of a message may overlap those of others: each link adds up its own. */
-  for (guint i = 0; i < exchange->laid->len; i++) {
-    const Laid *laid = &g_array_index(exchange->laid, Laid, i);
-    if (laid->collective != NULL)
-      continue;
-    demand.limit_s = MAX(demand.limit_s, laid->loads[0].tightest * size_B);
-    for (guint tier = 0; tier < TIER_N; tier++)
-      demand.tier_s[tier] = MAX(demand.tier_s[tier], laid->loads[0].busiest[tier] * size_B);
   }
   return demand_largest(&demand);
 }

@@ -32,6 +32,7 @@ typedef struct {
   guint n_extra_servers;    /**< machines beside the nodes */
   guint rack_nodes;         /**< see MoveSpec */
   guint switch_gpus;        /**< see MoveSpec */
+  bool by_node;             /**< moves of one node each; else of all nodes at once */
   double server_sum_Bps;    /**< see ClusterSpec */
   const Topology *topology; /**< of that cluster, borrowed as long; NULL: one of its own */
   const Group *group;       /**< who communicates, borrowed as long; NULL: all GPUs */
@@ -84,8 +85,9 @@ ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,
                              const LibraryChoice *choice, guint index, double size_B);
 
 /** A move of @p size_B bytes, whose hops take @p alpha_s each beside the transport's
- *  latency. @param server  pushes and pulls only */
-ExchangePhase exchange_move(const Exchange *exchange, Move move, guint server,
+ *  latency. @param node  1 + the node, if moves are of one each; else 0
+ *  @param server  pushes and pulls only */
+ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, guint server,
                             double alpha_s, double size_B);
 
 /** Run every message of a collective, in place of its phases. False if they were not
@@ -106,6 +108,3 @@ double exchange_floor_s(const Exchange *exchange, CollKind kind, double size_B);
 
 /** What bounds a message: the name of a tier, or one of RESULT_BOUND_... */
 const char *exchange_bottleneck(const Exchange *exchange, CollKind kind, double size_B);
-
-/** The same for the moves, which overlap those of other messages. */
-const char *exchange_moves_bottleneck(const Exchange *exchange, double size_B);

@@ -59,7 +59,7 @@ static void list_members(Exchange *exchange, guint number, GArray *members)
 
 static bool is_serial(const Member *member, guint serial_moves)
 {
-  return member->laid->collective == NULL && (serial_moves & 1u << member->laid->move);
+  return member->laid->collective == NULL && (serial_moves & 1u << member->laid->move.move);
 }
 
 /* The members of each family: those of family f are of[first[f]] .. of[first[f + 1] - 1].

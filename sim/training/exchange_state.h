@@ -15,8 +15,7 @@
 typedef struct {
   CollKind kind;
   const CollOps *collective; /* NULL: a move */
-  Move move;
-  guint server;     /* pushes and pulls only */
+  MoveSpec move;
   GArray *phases;   /* of CollPhase */
   PhaseLoad *loads; /* of each phase */
   guint *sets;      /* the engine's number of each phase's set */
@@ -42,6 +41,8 @@ struct Exchange {
   GArray *laid;           /* of Laid */
   Messages *messages;     /* NULL: phases run, not messages */
   bool shares_messages;   /* another exchange frees them */
+  bool by_node;           /* moves are of one node each */
+  guint first_move[MOVE_N];
   double tier_capacity_Bps[TIER_N];
   guint tier_n_links[TIER_N];
 };

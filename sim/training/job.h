@@ -13,9 +13,14 @@
 #include "sim/base/rng.h"
 #include "sim/training/journal.h"
 #include "sim/training/timeline.h"
+#include "sim/training/training.h"
+
+typedef struct Job Job;
+typedef struct Fleet Fleet;
 
 /** A unit on its way through the pipeline. */
 typedef struct {
+  Job *job;
   Unit unit;
   guint stage;       /**< the next one */
   guint route;       /**< ROUTE_GRADIENTS or ROUTE_FETCHES */
@@ -40,8 +45,6 @@ typedef struct {
 
 /** Track of a trace where the worker computes. */
 #define TRACK_COMPUTE 0
-
-typedef struct Job Job;
 
 /** What the workers of a crew have in common. */
 typedef struct {
@@ -121,6 +124,12 @@ struct Job {
 
   double measured_from_s, measured_to_s; /**< end of warm-up, end of the last iteration */
   double last_from_s;                    /**< begin of the last iteration */
+  double n_measured;                     /**< iterations between them */
+
+  /* One node's of a fleet (fleet.h). */
+  Fleet *fleet; /**< NULL: it is all nodes' */
+  Job *lead;    /**< which has the servers' queues; NULL: the job itself */
+  guint node;   /**< 1 + the number of the node; 0: all nodes */
 };
 
 /* job.c: what a run begins with, and what is left to free. */
@@ -140,6 +149,11 @@ void job_clear(Job *job);
 
 /** Let the dispatcher ask the schedule, if it waits. */
 void job_wake_dispatcher(Job *job);
+
+/* measure.c */
+
+/** After the run: fill @p result. */
+void job_measure(const Job *job, const TrainingConfig *config, Result *result);
 
 /* encode.c: what a codec does on the way. */
 
@@ -173,6 +187,12 @@ void lane_leave(Lane *lane, const Resource *resource);
 /** The first process of the run: spawns the others and computes. @p data is the Job. */
 void job_run(void *data);
 
+/** The parts of it, for who runs several: begin, let a worker go through an iteration,
+ *  end when no worker will go on. */
+void job_start(Job *job);
+void worker_iterate(Worker *worker);
+void job_stop(Job *job);
+
 /** An accumulation step begins: nothing is fetched yet. */
 void worker_begin_step(Worker *worker, bool first);
 /** Compute, and wait where a layer must.
@@ -192,6 +212,8 @@ void job_open_pipeline(Job *job);
 void job_close_pipeline(Job *job);
 /** Free the queues; after the run. */
 void job_free_pipeline(Job *job);
+/** Queue the item for its next stage, or end its way. */
+void job_pass_on(Item *item);
 /** Send @p unit on its way; it is empty afterwards. */
 void job_dispatch(Job *job, Unit *unit);
 /** Send for fetch @p index. */

@@ -1,6 +1,6 @@
 /* The stages of a unit: queues, servers, transfers. */
 #include "sim/base/units.h"
-#include "sim/training/job.h"
+#include "sim/training/fleet.h"
 
 #include <math.h>
 
@@ -23,10 +23,17 @@ static const Resource *resource_at(const Job *job, guint index)
   return &g_array_index(job->composition->pipeline.resources, Resource, index);
 }
 
+/* The job that has the queue: of servers one for all nodes. */
+static const Job *holder_of(const Job *job, guint resource)
+{
+  return resource_at(job, resource)->is_servers && job->lead != NULL ? job->lead : job;
+}
+
 static Lane *lane_of(const Job *job, guint resource, guint server)
 {
   const guint index = resource_at(job, resource)->per_server ? server : 0;
-  return &g_array_index(job->lanes, Lane, job->first_lane[resource] + index);
+  const Job *holder = holder_of(job, resource);
+  return &g_array_index(holder->lanes, Lane, holder->first_lane[resource] + index);
 }
 
 static void item_free(Item *item)
@@ -142,9 +149,10 @@ static void finish(Job *job, Item *item)
     job_wake_workers(job);
 }
 
-/* Queue the unit for its next stage, or end its way. */
-static void pass_on(Job *job, Item *item)
+void job_pass_on(Item *item)
 {
+  Job *job = item->job;
+
   skip_stages(job, item);
   const Stage *stage = stage_at(job, item->stage);
   if (stage == NULL) {
@@ -160,8 +168,9 @@ static void pass_on(Job *job, Item *item)
 void job_dispatch(Job *job, Unit *unit)
 {
   Item *item = g_new(Item, 1);
-  *item =
-    (Item){ .unit = *unit, .stage = job_first_stage(job), .number = job->n_dispatched++ };
+  *item = (Item){
+    .job = job, .unit = *unit, .stage = job_first_stage(job), .number = job->n_dispatched++
+  };
 
   unit_init(unit);
   job_encode_item(job, item);
@@ -169,17 +178,19 @@ void job_dispatch(Job *job, Unit *unit)
     job->timeline.n_units++;
     job->timeline.largest_unit_B = MAX(job->timeline.largest_unit_B, item->unit.size_B);
   }
-  pass_on(job, item);
+  job_pass_on(item);
 }
 
 void job_fetch(Job *job, guint index)
 {
   Item *item = g_new(Item, 1);
-  *item = (Item){ .route = ROUTE_FETCHES, .fetch = index, .number = job->n_dispatched++ };
+  *item = (Item){
+    .job = job, .route = ROUTE_FETCHES, .fetch = index, .number = job->n_dispatched++
+  };
 
   unit_init(&item->unit);
   item->unit.size_B = g_array_index(job->composition->fetches, Fetch, index).size_B;
-  pass_on(job, item);
+  job_pass_on(item);
 }
 
 static void transfer(Job *job, const ExchangePhase *phase)
@@ -194,7 +205,7 @@ static void transfer(Job *job, const ExchangePhase *phase)
 static void run_collective(const Server *server, const Item *item, CollKind kind,
                            double size_B)
 {
-  Job *job = server->job;
+  Job *job = item->job;
   const LibraryChoice choice = exchange_choose(job->exchange, kind, size_B);
   const double from_s = engine_now_s(job->engine);
 
@@ -220,8 +231,8 @@ static void run_move(Job *job, const Stage *stage, const Item *item)
 {
   const bool encoded = item->is_encoded && stage->moves_message;
   const double size_B = encoded ? item->encoding.message_B : item->unit.size_B;
-  const ExchangePhase phase =
-    exchange_move(job->exchange, stage->move, item->unit.server, stage->alpha_s, size_B);
+  const ExchangePhase phase = exchange_move(job->exchange, stage->move, job->node,
+                                            item->unit.server, stage->alpha_s, size_B);
 
   timeline_depart(&job->timeline, engine_now_s(job->engine));
   transfer(job, &phase);
@@ -234,7 +245,7 @@ static void run_rounds(const Server *server, const Item *item)
 
   for (guint r = 0; r < encoding->n_rounds; r++) {
     const CompressionRound *round = &encoding->rounds[r];
-    engine_sleep(server->job->engine, round->work_s);
+    engine_sleep(item->job->engine, round->work_s);
     run_collective(server, item, round->kind, round->size_B);
   }
 }
@@ -248,7 +259,7 @@ static double serve_s(const Stage *stage, const Encoding *encoding)
 
 static void run_stage(const Server *server, const Stage *stage, const Item *item)
 {
-  Job *job = server->job;
+  Job *job = item->job;
   const Unit *unit = &item->unit;
 
   switch (stage->kind) {
@@ -264,6 +275,8 @@ static void run_stage(const Server *server, const Stage *stage, const Item *item
     break;
   case STAGE_MOVE:
     engine_sleep(job->engine, stage_wait_s(stage, unit->gradients->len, unit->size_B));
+    if (stage->move == MOVE_PULL && job->fleet != NULL)
+      fleet_pulls(job->fleet, item);
     run_move(job, stage, item);
     break;
   case STAGE_ENCODE:
@@ -294,15 +307,19 @@ static void trace_stage(const Server *server, const Stage *stage, const Item *it
                   engine_now_s(server->job->engine));
 }
 
-/* All stages of the item that follow one another on this server's resource. */
-static void serve_item(const Server *server, Item *item)
+/* All stages of the item that follow one another on this server's resource.
+ * @return false if the item is held until others have come so far */
+static bool serve_item(const Server *server, Item *item)
 {
-  Job *job = server->job;
+  Job *job = item->job;
   const Stage *stage;
 
   for (;
        (stage = stage_at(job, item->stage)) != NULL && stage->resource == server->resource;
        item->stage++, skip_stages(job, item)) {
+    const bool gathers = stage->gathers && job->fleet != NULL;
+    if (gathers && !fleet_arrives(job->fleet, item))
+      return false;
     job_await_backward(job, stage, item);
     const double start_s = engine_now_s(job->engine);
     run_stage(server, stage, item);
@@ -310,7 +327,10 @@ static void serve_item(const Server *server, Item *item)
       job->timeline.stage_s[item->stage] += engine_now_s(job->engine) - start_s;
     trace_stage(server, stage, item, start_s);
     return_credit(job, item, item->stage);
+    if (gathers)
+      fleet_applies(job->fleet, item);
   }
+  return true;
 }
 
 static void serve(void *data)
@@ -320,9 +340,10 @@ static void serve(void *data)
   Item *item;
 
   while ((item = lane_take(server->lane, resource, server->resource)) != NULL) {
-    serve_item(server, item);
+    const bool goes_on = serve_item(server, item);
     lane_leave(server->lane, resource);
-    pass_on(server->job, item);
+    if (goes_on)
+      job_pass_on(item);
   }
 }
 
@@ -343,6 +364,8 @@ static void open_lane(Job *job, guint resource, Lane *lane, guint first_track)
 
 static guint n_lanes(const Job *job, guint resource)
 {
+  if (holder_of(job, resource) != job)
+    return 0;
   return resource_at(job, resource)->per_server ? job->composition->n_servers : 1;
 }
 

@@ -62,7 +62,7 @@ static void take_steps(Worker *worker)
 }
 
 /* One iteration; it ends when the next forward may begin. */
-static void iterate(Worker *worker)
+void worker_iterate(Worker *worker)
 {
   Job *job = worker->job;
 
@@ -126,6 +126,14 @@ static void tell_time(Job *job, guint iteration)
   }
 }
 
+void job_stop(Job *job)
+{
+  job->closing = true;
+  job_wake_dispatcher(job);
+  if (exchanges(job))
+    job_close_pipeline(job);
+}
+
 /* The last worker to end closes the pipeline. */
 static void run_iterations(void *data)
 {
@@ -136,28 +144,30 @@ static void run_iterations(void *data)
   for (; worker->iteration < n; worker->iteration++) {
     if (worker->leads)
       tell_time(job, worker->iteration);
-    iterate(worker);
+    worker_iterate(worker);
   }
   if (worker->leads)
     tell_time(job, n);
   worker_await(worker, &job->rounds_done, worker->n_rounds);
   if (--job->n_running > 0)
     return;
-  job->closing = true;
-  job_wake_dispatcher(job);
-  if (exchanges(job))
-    job_close_pipeline(job);
+  job_stop(job);
+}
+
+void job_start(Job *job)
+{
+  job_open(job);
+  if (!exchanges(job))
+    return;
+  job_open_pipeline(job);
+  engine_spawn(job->engine, "dispatcher", dispatch, job);
 }
 
 void job_run(void *data)
 {
   Job *job = data;
 
-  job_open(job);
-  if (exchanges(job)) {
-    job_open_pipeline(job);
-    engine_spawn(job->engine, "dispatcher", dispatch, job);
-  }
+  job_start(job);
   for (guint i = 1; i < job->n_workers; i++)
     engine_spawn(job->engine, "worker", run_iterations, &job->workers[i]);
   run_iterations(&job->workers[0]);
