@@ -26,11 +26,12 @@ static void append_path(const Way *way, guint path, GArray *links)
 static guint n_paths(const Way *way)
 {
   const guint n = topology_transport(way->topology)->n_paths;
+  if (n == 1)
+    return 1; /* before anything is allocated: an all-to-all asks for millions of flows */
+
   g_autoptr(GArray) first = g_array_new(FALSE, FALSE, sizeof(guint32));
   g_autoptr(GArray) other = g_array_new(FALSE, FALSE, sizeof(guint32));
 
-  if (n == 1)
-    return 1;
   append_path(way, 0, first);
   for (guint path = 1; path < n; path++) {
     g_array_set_size(other, 0);
