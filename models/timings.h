@@ -15,7 +15,7 @@ typedef struct {
   char *algorithm;  /**< "ring" */
   char *protocol;   /**< "simple"; "" where there is only one */
   double floor_s;   /**< least time of any algorithm */
-  char *bottleneck; /**< tier whose busiest link bounds it, or "latency" */
+  char *bottleneck; /**< tier whose busiest link bounds it, "latency", or "launch" */
 } Timing;
 
 typedef struct {
@@ -26,8 +26,12 @@ typedef struct {
   guint n_groups;         /**< >= 1 */
   guint n_ranks, n_nodes; /**< of the largest group, of that on most nodes */
   guint min_ranks;        /**< of the smallest */
-  GArray *rows;           /**< of Timing, by size */
-  GArray *constants;      /**< of Constant */
+  const char *type;       /**< of elements: "float"; static */
+  const char *op;         /**< "sum", or "none" where nothing is reduced; static */
+  guint element_B;
+  int root;          /**< -1: the collective has none */
+  GArray *rows;      /**< of Timing, by size */
+  GArray *constants; /**< of Constant */
 } Timings;
 
 /** Transfer: caller frees with timings_free(). */

@@ -12,7 +12,7 @@ _stepcast() {
       sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')" -- "$word")
   elif [ "${word#-}" != "$word" ]; then
     mapfile -t COMPREPLY < <(compgen -W "$("$program" "$command" $sub --help 2>/dev/null |
-      grep -oE -- '--[a-z][a-z-]+')" -- "$word")
+      grep -oE -- '--[a-z][a-z_-]+')" -- "$word")
   fi
 }
 complete -o default -F _stepcast stepcast

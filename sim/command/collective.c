@@ -1,5 +1,6 @@
 /* collective: nccl-tests' flags and table, predicted. */
 #include "sim/base/registry.h"
+#include "sim/command/nccl_flags.h"
 #include "sim/command/options.h"
 #include "sim/command/targets.h"
 #include "sim/output/output.h"
@@ -17,6 +18,7 @@ typedef struct {
   double factor;
   char **outputs, **settings;
   gboolean quiet;
+  NcclFlags flags;
 } Options;
 
 static void options_clear(Options *options)
@@ -29,6 +31,7 @@ static void options_clear(Options *options)
   g_free(options->group);
   g_strfreev(options->outputs);
   g_strfreev(options->settings);
+  nccl_flags_clear(&options->flags);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 
@@ -65,6 +68,23 @@ static bool list_sizes(const Options *options, GArray *sizes_B, GError **error)
   return true;
 }
 
+/* "-o sum" is nccl-tests' flag. */
+static void take_ops(Options *options)
+{
+  guint n = 0;
+
+  for (guint i = 0; options->outputs != NULL && options->outputs[i] != NULL; i++) {
+    if (!nccl_flags_is_op(options->outputs[i])) {
+      options->outputs[n++] = options->outputs[i];
+      continue;
+    }
+    g_free(options->flags.op);
+    options->flags.op = options->outputs[i];
+  }
+  if (options->outputs != NULL)
+    options->outputs[n] = NULL;
+}
+
 static bool parse_options(int *argc, char ***argv, Options *options, GString *out,
                           bool *is_done, GError **error)
 {
@@ -89,12 +109,16 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
     { "fold", 0, 0, G_OPTION_ARG_STRING, &options->fold,
       "on (default); off simulates every flow, every time", "on|off" },
     { "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "no table", NULL },
-    G_OPTION_ENTRY_NULL,
   };
+  g_autoptr(GArray) all = g_array_new(TRUE, FALSE, sizeof(GOptionEntry));
 
-  if (!options_parse(&command_collective, entries, argc, argv, out, is_done, error) ||
+  g_array_append_vals(all, entries, G_N_ELEMENTS(entries));
+  nccl_flags_add_entries(&options->flags, all);
+  if (!options_parse(&command_collective, &g_array_index(all, GOptionEntry, 0), argc, argv,
+                     out, is_done, error) ||
       *is_done)
     return *is_done;
+  take_ops(options);
   if (!options_check_count(&command_collective, *argc, 2, 2, "COLLECTIVE and FILE", error))
     return false;
   if (options->engine != NULL && strcmp(options->engine, "flows") != 0 &&
@@ -110,9 +134,28 @@ static bool parse_options(int *argc, char ***argv, Options *options, GString *ou
   return true;
 }
 
+/* What the flags of nccl-tests make of @p sizes_B and the forecast on this cluster. */
+static bool apply_flags(const NcclFlags *flags, const Setup *setup, GArray *sizes_B,
+                        CollForecast *forecast, GError **error)
+{
+  const guint ranks_per_node = setup->cluster.node.n_gpus;
+  const guint n_ranks = setup->cluster.n_nodes * ranks_per_node;
+
+  if (forecast->group != NULL && (flags->type != NULL || flags->root > 0))
+    return refuse(error, flags->type != NULL ? "-d" : "-r",
+                  "is not taken with --group, whose ranks are counted later");
+  if (!nccl_flags_check(flags, forecast->kind, n_ranks, ranks_per_node, error) ||
+      !nccl_flags_cut(flags, forecast->kind, n_ranks, sizes_B, error))
+    return false;
+  forecast->sizes_B = (const double *)(void *)sizes_B->data;
+  forecast->n_sizes = sizes_B->len;
+  forecast->launch_s = nccl_flags_launch_s(flags);
+  return true;
+}
+
 static bool collective_run(int argc, char **argv, GString *out, GError **error)
 {
-  g_auto(Options) options = { .factor = UNSET };
+  g_auto(Options) options = { .factor = UNSET, .flags = NCCL_FLAGS_INIT };
   g_autoptr(GArray) sizes_B = g_array_new(FALSE, FALSE, sizeof(double));
   CollForecast forecast = { .fold = true };
   bool is_done = false;
@@ -132,18 +175,20 @@ static bool collective_run(int argc, char **argv, GString *out, GError **error)
     .scenarios = argv + 2,
     .outputs = options.outputs,
   };
+  forecast.group = options.group;
   if (scenario == NULL || !targets_check(&targets, error) ||
-      !output_check_timings(outputs, error))
+      !output_check_timings(outputs, error) ||
+      !apply_flags(&options.flags, scenario_setup(scenario), sizes_B, &forecast, error))
     return false;
 
-  forecast.sizes_B = (const double *)(void *)sizes_B->data;
-  forecast.n_sizes = sizes_B->len;
   forecast.messages = g_strcmp0(options.engine, "messages") == 0;
-  forecast.group = options.group;
   forecast.fold = options.fold == NULL || strcmp(options.fold, "on") == 0;
   g_autoptr(Timings) timings =
     collective_forecast(scenario_setup(scenario), &forecast, error);
-  if (timings == NULL || !output_write_timings(outputs, timings, error))
+  if (timings == NULL)
+    return false;
+  nccl_flags_describe(&options.flags, forecast.kind, timings);
+  if (!output_write_timings(outputs, timings, error))
     return false;
   if (!options.quiet)
     text_render_timings(timings, out);

@@ -11,9 +11,6 @@
 #include "sim/output/output.h"
 #include "sim/output/show.h"
 
-/* nccl-tests' default type. */
-#define ELEMENT_B 4
-
 static const Timing *row_at(const Timings *timings, guint index)
 {
   return &g_array_index(timings->rows, Timing, index);
@@ -39,12 +36,11 @@ static void append_GBps(GString *out, double rate_Bps)
   g_string_append_printf(out, " %6s", number);
 }
 
-static void append_row(GString *out, const Timing *row, const char *operation)
+static void append_row(GString *out, const Timings *timings, const Timing *row)
 {
-  char cells[64];
-
-  g_snprintf(cells, sizeof cells, "%12.0f  %12.0f", row->size_B, row->size_B / ELEMENT_B);
-  g_string_append_printf(out, "%s  %8s  %6s  %6s", cells, "float", operation, "-1");
+  g_string_append_printf(out, "%12.0f  %12.0f  %8s  %6s  %6d", row->size_B,
+                         row->size_B / timings->element_B, timings->type, timings->op,
+                         timings->root);
   for (guint place = 0; place < 2; place++) {
     append_time_us(out, row->time_s * 1e6);
     append_GBps(out, row->algbw_Bps);
@@ -76,7 +72,6 @@ char *timings_show_ranks(const Timings *timings)
 void text_render_timings(const Timings *timings, GString *out)
 {
   g_autofree char *ranks = timings_show_ranks(timings);
-  const bool reduces = g_strrstr(timings->collective, "reduce") != NULL;
   g_autofree char *cluster = show_plain(timings->cluster);
   g_autofree char *mean = show_number(timings_mean_busbw_Bps(timings) / 1e9, 6);
 
@@ -92,7 +87,7 @@ void text_render_timings(const Timings *timings, GString *out)
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)       "
     "     (us)  (GB/s)  (GB/s)            (us)\n");
   for (guint i = 0; i < timings->rows->len; i++)
-    append_row(out, row_at(timings, i), reduces ? "sum" : "none");
+    append_row(out, timings, row_at(timings, i));
   g_string_append_printf(
     out, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %s\n#\n", mean);
 }

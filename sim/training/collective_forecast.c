@@ -126,7 +126,9 @@ static void add_row(Run *run, double size_B)
   const CollKind kind = run->forecast->kind;
   const double begin_s = engine_now_s(run->engine);
   const Party *slowest = run_once(run, size_B);
-  Timing row = { .size_B = size_B, .time_s = slowest->end_s - begin_s };
+  const double time_s = slowest->end_s - begin_s;
+  const bool is_launch = run->forecast->launch_s > time_s;
+  Timing row = { .size_B = size_B, .time_s = MAX(time_s, run->forecast->launch_s) };
 
   row.algbw_Bps = row.time_s > 0 ? size_B / row.time_s : 0;
   row.busbw_Bps = row.algbw_Bps * bus_factor(kind, slowest->group->n_ranks);
@@ -135,7 +137,7 @@ static void add_row(Run *run, double size_B)
   for (guint i = 0; i < run->n_parties; i++)
     row.floor_s =
       MAX(row.floor_s, exchange_floor_s(run->parties[i].exchange, kind, size_B));
-  row.bottleneck = g_strdup(find_bottleneck(run, slowest));
+  row.bottleneck = g_strdup(is_launch ? "launch" : find_bottleneck(run, slowest));
   g_array_append_val(run->timings->rows, row);
 }
 
@@ -156,6 +158,11 @@ static Timings *describe(const Setup *setup, const CollForecast *forecast,
 
   timings->collective = g_strdup(coll_kind_name(forecast->kind));
   timings->cluster = g_strdup(setup->name);
+  timings->type = "float";
+  timings->element_B = 4;
+  timings->op =
+    forecast->kind & (COLL_ALL_REDUCE | COLL_REDUCE_SCATTER | COLL_REDUCE) ? "sum" : "none";
+  timings->root = forecast->kind & (COLL_BROADCAST | COLL_REDUCE) ? 0 : -1;
   timings->engine = g_strdup_printf(
     "%s, %s", engine_way(forecast->fold, forecast->messages), engine_version());
   timings->group = g_strdup(forecast->group);
