@@ -200,7 +200,7 @@ static void test_hops_cost_what_nccls_table_says(void)
   bench_clear(&bench);
 }
 
-/* (chain^3 + links^3)^(1/3) is at least the larger and at most 1.26 times it. */
+/* (chain^p + links^p)^(1/p) is at least the larger and at most 2^(1/p) times it. */
 static void test_a_ring_hides_its_hops_behind_its_links(void)
 {
   const Fixture fixture = dgx_nodes(4);

@@ -3,7 +3,8 @@
  * @brief Predicted against measured: every public table of tests/reference/nccl-tests.
  *
  * Nothing is calibrated: catalogue, stated hardware and cost model only. Prints errors of
- * time by system and size, and the worst rows with what is known about them.
+ * time by system and size, of the tables that constants of ours come from and of all
+ * others, and the worst rows with what is known about them.
  *
  * Usage: validate [--rows] [FOLDER]
  */
@@ -116,6 +117,8 @@ static bool predict(guint index, void *data, GString *out, GError **error)
   g_ptr_array_add(settings, NULL);
   if (!coll_kind_find(text_of(one->table, "collective"), &forecast.kind, error))
     return false;
+  const cJSON *n_gpus = cJSON_GetObjectItemCaseSensitive(one->entry, "ngpus");
+  forecast.launch_s = n_gpus == NULL ? 0 : cJSON_GetNumberValue(n_gpus) * COLL_LAUNCH_S;
   g_autoptr(Scenario) scenario =
     scenario_load_cluster(path, (const char *const *)settings->pdata, error);
   if (scenario == NULL)
@@ -166,17 +169,27 @@ static guint class_of(double size_B)
   return i;
 }
 
-/* "median / 90th percentile / worst" of the rows of a system, or of all, in one class, or
- * in all. */
-static void print_cell(const GArray *rows, const char *system, guint class)
+typedef enum { ANY, FITTED, OTHERS } Which;
+
+static bool is_of(const Row *row, const char *system, Which which)
+{
+  const cJSON *entry = row->of->entry;
+
+  if (system != NULL)
+    return strcmp(text_of(entry, "system"), system) == 0;
+  return which == ANY || (text_of(entry, "fitted") != NULL) == (which == FITTED);
+}
+
+/* "median / 90th percentile / worst" of the rows of a system, or of such tables of all, in
+ * one class, or in all. */
+static void print_cell(const GArray *rows, const char *system, Which which, guint class)
 {
   g_autofree double *errors = g_new(double, rows->len);
   guint n = 0;
 
   for (guint i = 0; i < rows->len; i++) {
     const Row *row = &g_array_index(rows, Row, i);
-    if ((system == NULL || strcmp(text_of(row->of->entry, "system"), system) == 0) &&
-        (class == N_CLASSES || class_of(row->size_B) == class))
+    if (is_of(row, system, which) && (class == N_CLASSES || class_of(row->size_B) == class))
       errors[n++] = fabs(relative(row)) * 100;
   }
   if (n == 0) {
@@ -188,11 +201,12 @@ static void print_cell(const GArray *rows, const char *system, guint class)
          stats_quantile(errors, n, 0.9), errors[n - 1]);
 }
 
-static void print_line(const GArray *rows, const char *name, const char *system)
+static void print_line(const GArray *rows, const char *name, const char *system,
+                       Which which)
 {
   printf("%-36s", name);
   for (guint class = 0; class <= N_CLASSES; class ++)
-    print_cell(rows, system, class);
+    print_cell(rows, system, which, class);
   printf("\n");
 }
 
@@ -208,10 +222,12 @@ static void print_table(const GArray *rows)
   for (guint i = 0; i < rows->len; i++) {
     const char *system = text_of(g_array_index(rows, Row, i).of->entry, "system");
     if (strcmp(system, last) != 0)
-      print_line(rows, system, system);
+      print_line(rows, system, system, ANY);
     last = system;
   }
-  print_line(rows, "all", NULL);
+  print_line(rows, "tables that a constant comes from", NULL, FITTED);
+  print_line(rows, "out of sample: all others", NULL, OTHERS);
+  print_line(rows, "all", NULL, ANY);
 }
 
 static void print_row(const Row *row)
@@ -227,18 +243,26 @@ static int compare_badness(gconstpointer a, gconstpointer b)
   return (x < y) - (x > y);
 }
 
-/* The worst row of each of the worst tables. */
+static bool is_told(const GPtrArray *told, const Row *row)
+{
+  for (guint i = 0; i < told->len; i++)
+    if (strcmp(g_ptr_array_index(told, i), text_of(row->of->entry, "system")) == 0)
+      return true;
+  return false;
+}
+
+/* The worst row of each of the worst systems, whose tables have the same reasons. */
 static void print_worst(GArray *rows)
 {
   g_autoptr(GPtrArray) told = g_ptr_array_new();
 
-  printf("\nworst row of the %u worst tables, and what is known about it:\n", N_WORST);
+  printf("\nworst row of the %u worst systems, and what is known about it:\n", N_WORST);
   g_array_sort(rows, compare_badness);
   for (guint i = 0; i < rows->len && told->len < N_WORST; i++) {
     const Row *row = &g_array_index(rows, Row, i);
-    if (g_ptr_array_find(told, row->of, NULL))
+    if (is_told(told, row))
       continue;
-    g_ptr_array_add(told, (gpointer)row->of);
+    g_ptr_array_add(told, (gpointer)text_of(row->of->entry, "system"));
     print_row(row);
     const char *known = text_of(row->of->entry, "known");
     printf("    %s\n", known == NULL ? "not understood" : known);
