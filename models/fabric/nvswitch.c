@@ -60,11 +60,15 @@ static bool nvswitch_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
   g_autoptr(PcieTree) tree = pcie_tree_new(&params->pcie, graph, through_host);
   if (through_host)
     pcie_tree_set_gpu_routes(tree, graph);
-  for (guint gpu = 0; gpu < n; gpu++)
-    order[gpu] = gpu;
   pcie_tree_set_nic_routes(tree, graph);
   pcie_tree_set_host_ways(tree, graph);
-  node_graph_add_ring_order(graph, order);
+  /* Both ways around: of two GPUs on one PCIe switch each then sends to one of its NICs and
+   * hears from the other. */
+  for (guint way = 0; way < (n > 2 ? 2u : 1u); way++) {
+    for (guint gpu = 0; gpu < n; gpu++)
+      order[gpu] = way == 0 ? gpu : n - 1 - gpu;
+    node_graph_add_ring_order(graph, order);
+  }
   return true;
 }
 

@@ -271,24 +271,13 @@ void pcie_tree_set_host_ways(const PcieTree *tree, NodeGraph *graph)
       set_host_way(tree, graph, way, nic, &tree->nics[nic], switch_of_nic(tree, nic));
 }
 
-static bool is_nearest_to_some_nic(const NodeGraph *graph, guint gpu)
-{
-  for (guint nic = 0; nic < node_graph_n_nics(graph); nic++)
-    if (node_graph_nic_gpu(graph, nic) == gpu)
-      return true;
-  return false;
-}
-
 /* The GPU whose PCIe port carries what @p gpu exchanges with @p nic. */
 static guint relay_of(const PcieTree *tree, const NodeGraph *graph, guint gpu, guint nic)
 {
   const guint near = node_graph_nic_gpu(graph, nic);
 
-  if (gpu == near)
-    return gpu;
-  /* A neighbour of the NIC that serves no other may use its own port. */
-  if (switch_of_gpu(tree, gpu) == switch_of_nic(tree, nic) &&
-      !is_nearest_to_some_nic(graph, gpu))
+  /* Behind the same switch it uses its own port, as ncclTopoComputePaths() has it. */
+  if (gpu == near || path_type(tree, gpu, nic) <= PATH_PXB)
     return gpu;
   const NodeRoute route = node_graph_gpu_route(graph, gpu, near);
   const bool nvlink =
