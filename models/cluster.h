@@ -83,6 +83,7 @@ typedef enum {
 typedef struct {
   bool no_p2p;     /**< GPUs copy through host memory, NVLink or not */
   guint gdr_level; /**< PathType: NICs further away do not read and write GPU memory */
+  bool cross_nic;  /**< a ring may leave a node through another NIC than it came in by */
 } PathRules;
 
 typedef struct {

@@ -46,6 +46,7 @@ typedef struct {
   double chunk_B;     /**< what a pipelined algorithm sends at once, of the whole message,
                            all its channels together; 0: COLL_CHUNK_B [B] */
   guint n_servers;    /**< of push and pull; 0: every rank serves */
+  bool cross_nic;     /**< as in PathRules; of phases of rings, not of plans */
 } CollCall;
 
 /** The NIC that rail @p rail stands for, at both ends of a message. */

@@ -102,8 +102,9 @@ static void ring_phases(const CollCall *call, const Topology *topology, GArray *
   for (guint channel = 0; channel < n_channels; channel++) {
     rings_visit_all(rings, channel, ranks);
     for (guint p = 0; p < n; p++)
-      hops[channel * n + p] = draft_add_flow(draft, ranks[p], ranks[(p + 1) % n],
-                                             rings_rail(rings, channel), share);
+      hops[channel * n + p] =
+        draft_add_flow(draft, ranks[p], ranks[(p + 1) % n],
+                       rings_rail_out(rings, channel, call->group->node[ranks[p]]), share);
   }
   g_autofree double *loads = draft_loads(draft, 0);
   for (guint first = 0; first < n * n_channels; first += n) {

@@ -5,7 +5,9 @@ struct Rings {
   const Topology *topology; /* NULL: rings by rank */
   bool are_chains;
   guint n_rails, n_orders, n_channels;
-  guint *first; /* local GPU that each channel enters a node at */
+  guint n_common; /* channels after which rails and orders meet again */
+  guint *first;   /* local GPU that each channel enters a node at */
+  guint *out;   /* NIC that each channel leaves its first node by; n_rails: as it enters */
   guint *local; /* scratch: rank on each GPU of a node, G_MAXUINT if none */
 };
 
@@ -28,6 +30,13 @@ guint rings_n_laps(CollKind kind)
 double rings_share(CollKind kind, guint n)
 {
   return rings_n_laps(kind) * (n - 1.0) / n;
+}
+
+/* Where channels go on beyond n_common, the next rail meets each order. */
+static const guint *order_of(const Rings *rings, guint channel)
+{
+  const guint index = (channel + channel / rings->n_common) % rings->n_orders;
+  return topology_ring_order(rings->topology, index);
 }
 
 /* Links between the last rank that a channel visits in node @p from and the first in node
@@ -75,7 +84,7 @@ static void choose_first(Rings *rings, guint channel)
 {
   const guint n = topology_gpus_per_node(rings->topology);
   const guint n_nics = topology_nics_per_node(rings->topology);
-  const guint *order = topology_ring_order(rings->topology, channel % rings->n_orders);
+  const guint *order = order_of(rings, channel);
 
   if (rings->call->group->n_nodes == 1 || n_nics == 0) {
     rings->first[channel] = order[0];
@@ -92,6 +101,85 @@ static void choose_first(Rings *rings, guint channel)
   rings->first[channel] = leave < enter ? next : nearest;
 }
 
+/* Does what @p gpu of one node sends to @p other of the next pass NVLink first? */
+static bool is_relayed(const Rings *rings, guint gpu, guint other, guint rail)
+{
+  const Topology *topology = rings->topology;
+  g_autoptr(GArray) route = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+  topology_route(topology, gpu, topology_gpus_per_node(topology) + other, rail, 0, route);
+  return topology_links(topology)[g_array_index(route, guint32, 0)].tier == TIER_NVLINK;
+}
+
+/* The NIC of GPU @p last that is to it what @p rail is to its own GPU; n_rails: none. */
+static guint twin_of(const Rings *rings, guint rail, guint last)
+{
+  const guint own = topology_nic_gpu(rings->topology, rail);
+  guint skip = 0, nic = 0;
+
+  for (guint i = 0; i < rail; i++)
+    skip += topology_nic_gpu(rings->topology, i) == own;
+  while (nic < rings->n_rails &&
+         (topology_nic_gpu(rings->topology, nic) != last || skip-- > 0))
+    nic++;
+  return nic;
+}
+
+static void choose_out(Rings *rings, guint channel)
+{
+  const guint n = topology_gpus_per_node(rings->topology);
+  const guint rail = rings_rail(rings, channel), first = rings->first[channel];
+  const guint *order = order_of(rings, channel);
+  const guint last = order[(find(order, first) + n - 1) % n];
+
+  if (topology_nic_gpu(rings->topology, rail) == first &&
+      is_relayed(rings, last, first, rail))
+    rings->out[channel] = twin_of(rings, rail, last);
+}
+
+/* Is every NIC the way out of as many channels? */
+static bool is_balanced(const Rings *rings)
+{
+  g_autofree guint *n_out = g_new0(guint, rings->n_rails);
+  bool same = true;
+
+  for (guint channel = 0; channel < rings->n_channels; channel++)
+    n_out[rings_rail_out(rings, channel, 0)]++;
+  for (guint nic = 1; nic < rings->n_rails; nic++)
+    same = same && n_out[nic] == n_out[0];
+  return same;
+}
+
+static void choose_all(Rings *rings, guint n_channels, bool cross)
+{
+  rings->n_channels = n_channels;
+  rings->first = g_renew(guint, rings->first, n_channels);
+  rings->out = g_renew(guint, rings->out, n_channels);
+  for (guint channel = 0; channel < n_channels; channel++) {
+    rings->first[channel] = 0;
+    rings->out[channel] = rings->n_rails;
+    if (rings->topology != NULL)
+      choose_first(rings, channel);
+    if (cross)
+      choose_out(rings, channel);
+  }
+}
+
+static bool is_backwards(const Rings *rings, guint channel, guint node)
+{
+  return rings->out[channel] < rings->n_rails && node % 2 == 1;
+}
+
+static bool may_cross(const Rings *rings)
+{
+  const Group *group = rings->call->group;
+
+  return rings->call->cross_nic && rings->topology != NULL && !rings->are_chains &&
+         group->n_nodes > 1 && rings->n_rails > 1 &&
+         rings->n_rails == topology_nics_per_node(rings->topology) &&
+         group->n_ranks == group->n_nodes * topology_gpus_per_node(rings->topology);
+}
+
 static Rings *new_of(const CollCall *call, guint n_rails, const Topology *topology,
                      bool are_chains)
 {
@@ -104,11 +192,15 @@ static Rings *new_of(const CollCall *call, guint n_rails, const Topology *topolo
   rings->n_orders = topology == NULL ? 1 : topology_n_ring_orders(topology);
   if (group_max_local(call->group) == 1)
     rings->n_orders = 1; /* all orders of one rank are the same */
-  rings->n_channels = least_common_multiple(rings->n_rails, rings->n_orders);
-  rings->first = g_new0(guint, rings->n_channels);
+  rings->n_common = least_common_multiple(rings->n_rails, rings->n_orders);
   rings->local = g_new0(guint, topology == NULL ? 1 : topology_gpus_per_node(topology));
-  for (guint channel = 0; topology != NULL && channel < rings->n_channels; channel++)
-    choose_first(rings, channel);
+  const bool cross = may_cross(rings);
+  choose_all(rings, rings->n_common, cross);
+  /* Every rail with every order may be fair where some of each are not. */
+  if (cross && !is_balanced(rings))
+    choose_all(rings, rings->n_rails * rings->n_orders, cross);
+  if (cross && !is_balanced(rings))
+    choose_all(rings, rings->n_common, false);
   return rings;
 }
 
@@ -127,6 +219,7 @@ void rings_free(Rings *rings)
   if (rings == NULL)
     return;
   g_free(rings->first);
+  g_free(rings->out);
   g_free(rings->local);
   g_free(rings);
 }
@@ -139,6 +232,12 @@ guint rings_n_channels(const Rings *rings)
 guint rings_rail(const Rings *rings, guint channel)
 {
   return channel % rings->n_rails;
+}
+
+guint rings_rail_out(const Rings *rings, guint channel, guint node)
+{
+  const bool crosses = rings->out[channel] < rings->n_rails && node % 2 == 0;
+  return crosses ? rings->out[channel] : rings_rail(rings, channel);
 }
 
 /* Where some ranks are nearer to a NIC than others, a ring enters at the second of them and
@@ -164,7 +263,7 @@ void rings_visit(const Rings *rings, guint channel, guint node, guint *ranks)
   }
 
   const guint n_gpus = topology_gpus_per_node(rings->topology);
-  const guint *order = topology_ring_order(rings->topology, channel % rings->n_orders);
+  const guint *order = order_of(rings, channel);
   const guint start = find(order, rings->first[channel]);
   guint n_found = 0;
 
@@ -173,7 +272,8 @@ void rings_visit(const Rings *rings, guint channel, guint node, guint *ranks)
   for (guint rank = group->first_rank[node]; rank < group->first_rank[node + 1]; rank++)
     rings->local[group->gpus[rank] % n_gpus] = rank;
   for (guint i = 0; i < n_gpus; i++) {
-    const guint rank = rings->local[order[(start + i) % n_gpus]];
+    const guint place = is_backwards(rings, channel, node) ? n_gpus - 1 - i : i;
+    const guint rank = rings->local[order[(start + place) % n_gpus]];
     if (rank != G_MAXUINT)
       ranks[n_found++] = rank;
   }

@@ -28,6 +28,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Rings, rings_free)
 guint rings_n_channels(const Rings *rings);
 guint rings_rail(const Rings *rings, guint channel);
 
+/** The NIC through which @p channel leaves @p node: that of its rail, or where rings may
+ *  cross and no GPU stands by the rail's NIC on the way out, the one next to the last GPU.
+ *  Every second node is crossed backwards then, so that NICs face their like. */
+guint rings_rail_out(const Rings *rings, guint channel, guint node);
+
 /**
  * The ranks of @p node in the order in which @p channel visits them. Where the ring goes
  * from node to node it enters at the GPU nearest to the NIC of its rail, or at the next

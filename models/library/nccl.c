@@ -59,6 +59,11 @@ static const ParamSpec nccl_params[] = {
   { .key = "collnet_enable", .type = PARAM_BOOL, .offset = offsetof(NcclParams, collnet),
     .fallback = "false", .help = "NCCL_COLLNET_ENABLE: switches between nodes sum (SHARP)",
     .origin = "nccl 2.30.7" },
+  { .key = "cross_nic", .type = PARAM_COUNT, .offset = offsetof(NcclParams, cross_nic),
+    .fallback = "2", .max = 2,
+    .help = "NCCL_CROSS_NIC: 0: rings leave a node by the NIC they came in by; 1, 2: or by "
+            "the one next to their last GPU",
+    .origin = "nccl 2.30.7 src/graph/search.cc" },
   { .key = "p2p_disable", .type = PARAM_BOOL, .offset = offsetof(NcclParams, no_p2p),
     .fallback = "false",
     .help = "NCCL_P2P_DISABLE: GPUs copy through host memory, NVLink or not",
@@ -86,6 +91,7 @@ static void nccl_rule_paths(const void *data, PathRules *rules)
   const NcclParams *params = data;
 
   rules->no_p2p = params->no_p2p;
+  rules->cross_nic = params->cross_nic > 0;
   rules->gdr_level = PATH_LOC + params->gdr_level;
 }
 

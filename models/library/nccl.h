@@ -77,6 +77,7 @@ typedef struct {
   bool collnet;
   bool no_p2p;
   guint gdr_level; /**< PathType, from PATH_LOC on */
+  guint cross_nic; /**< 0, 1 or 2 */
 } NcclParams;
 
 /** The communicator: what NCCL makes of the cluster. */

@@ -111,8 +111,9 @@ static void sum_tiers(Exchange *exchange)
   }
 }
 
-static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollKind kind)
+static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKind kind)
 {
+  const NodeSpec *node = &setup->cluster.node;
   const Topology *topology = exchange->topology;
   const Group *group = exchange->group;
   const GroupPorts *ports = &exchange->ports;
@@ -126,6 +127,7 @@ static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollK
     .group = group,
     .n_rails = ports->n_rails,
     .nics = ports->nics,
+    .cross_nic = setup_cluster(setup).rules.cross_nic,
   };
   one->library_call = (LibraryCall){
     .kind = kind,
@@ -152,7 +154,7 @@ static Kind *describe_kind(const Exchange *exchange, const NodeSpec *node, CollK
 static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GError **error)
 {
   g_autoptr(GPtrArray) candidates = g_ptr_array_new();
-  Kind *one = describe_kind(exchange, &setup->cluster.node, kind);
+  Kind *one = describe_kind(exchange, setup, kind);
 
   g_ptr_array_add(exchange->kinds, one);
   exchange->library->candidates(exchange->library_params, &one->library_call, candidates);

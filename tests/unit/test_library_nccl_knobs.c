@@ -194,6 +194,85 @@ static void test_many_peers_leave_a_message_few_channels(void)
   bench_clear(&bench);
 }
 
+/* Of an all-reduce over rings, four GPUs with a NIC and a PCIe port of their own a node. */
+static double ring_bound_s_per_B(const char *keys, const char *fabric,
+                                 const char *fabric_keys, double nic_Bps)
+{
+  const Fixture fixture = { .n_nodes = 4,
+                            .n_gpus = 4,
+                            .n_nics = 4,
+                            .nic_Bps = nic_Bps,
+                            .fabric = fabric,
+                            .fabric_keys = fabric_keys };
+  const NcclParams params = params_of(keys);
+  PathRules rules = { 0 };
+  library_nccl.rule_paths(&params, &rules);
+  g_autoptr(Topology) topology = fixture_topology(&fixture, NULL);
+  g_autoptr(Group) group = group_new_all(topology);
+  g_autoptr(GArray) phases = coll_phases_new();
+  const CollCall call = {
+    .kind = COLL_ALL_REDUCE, .group = group, .n_rails = 4, .cross_nic = rules.cross_nic
+  };
+
+  coll_ring.phases(&call, topology, phases);
+  return g_array_index(phases, CollPhase, 0).bound_s_per_B;
+}
+
+#define QUAD                                                                               \
+  "link_rate=20 GB/s; links={gpus=0-1, count=6}; links={gpus=0-2, count=6};"               \
+  "links={gpus=0-3, count=6}; links={gpus=1-2, count=6}; links={gpus=1-3, count=6};"       \
+  "links={gpus=2-3, count=6}; rings={order=0 1 2 3}; rings={order=0 1 3 2};"               \
+  "rings={order=0 2 1 3}; "
+
+/* Without, what leaves a node takes NVLink to the GPU at the NIC that it came in by. */
+static void test_cross_nic_spares_nvlink_what_leaves_the_node(void)
+{
+  static const struct {
+    const char *fabric, *keys;
+  } nodes[] = {
+    { "nvswitch", "port_rate=10 GB/s; pcie_rate=1 TB/s" },
+    { "nvlink_mesh", QUAD "pcie_rate=1 TB/s" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS(nodes); i++) {
+    const char *fabric = nodes[i].fabric, *keys = nodes[i].keys;
+    const double same = ring_bound_s_per_B("cross_nic=0", fabric, keys, 500e9);
+    CU_ASSERT_DOUBLE_EQUAL(ring_bound_s_per_B("cross_nic=1", fabric, keys, 500e9) / same,
+                           0.75, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ring_bound_s_per_B("", fabric, keys, 500e9) / same, 0.75, 1e-9);
+    /* NICs are used alike. */
+    const double nic_bound = ring_bound_s_per_B("cross_nic=0", fabric, keys, 1e8);
+    CU_ASSERT_DOUBLE_EQUAL(ring_bound_s_per_B("cross_nic=2", fabric, keys, 1e8) / nic_bound,
+                           1, 1e-9);
+  }
+}
+
+/* Sockets are keys of the transport. */
+static void test_sockets_add_threads_and_connections(void)
+{
+  static const struct {
+    const char *keys;
+    double share; /* of what one connection on one core carries */
+  } sockets[] = {
+    { "socket_nthreads=4", 4 },
+    { "nsocks_perthread=4", 1 }, /* the core is the limit */
+    { "nsocks_perthread=4; window=64 KiB; rtt=1 ms", 4 },
+    { "socket_nthreads=2; nsocks_perthread=8; window=64 KiB; rtt=1 ms", 16 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS(sockets); i++) {
+    const char *window = strstr(sockets[i].keys, "window");
+    Fixture fixture = one_nic;
+    fixture.transport = "tcp";
+    fixture.transport_keys = window == NULL ? "" : window;
+    g_autoptr(Topology) one = fixture_topology(&fixture, NULL);
+    fixture.transport_keys = sockets[i].keys;
+    g_autoptr(Topology) many = fixture_topology(&fixture, NULL);
+    CU_ASSERT_DOUBLE_EQUAL(topology_flow_cap_Bps(many) / topology_flow_cap_Bps(one),
+                           sockets[i].share, 1e-9);
+  }
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -205,6 +284,8 @@ int main(void)
   CU_ADD_TEST(suite, test_pat_gathers_small_blocks_of_many_nodes_with_one_rank);
   CU_ADD_TEST(suite, test_a_message_gets_channels_by_its_size_and_its_peers);
   CU_ADD_TEST(suite, test_many_peers_leave_a_message_few_channels);
+  CU_ADD_TEST(suite, test_cross_nic_spares_nvlink_what_leaves_the_node);
+  CU_ADD_TEST(suite, test_sockets_add_threads_and_connections);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();
