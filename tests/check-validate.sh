@@ -15,7 +15,7 @@ $1 == "all" {
 END {
   print "median errors: " small " % to 32 KiB, " middle " % to 512 KiB, " medium \
         " % to 64 MiB, " large " % above"
-  exit !(large != "" && small <= 25 && middle <= 55 && medium <= 20 && large <= 8)
+  exit !(large != "" && small <= 16 && middle <= 45 && medium <= 16 && large <= 6)
 }'
 "$build/tests/validate/training" | awk '
 $1 == "all" { median = $3; most = $4 }
