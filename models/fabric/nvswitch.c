@@ -62,9 +62,10 @@ static bool nvswitch_build(const void *data, const NodeSpec *node G_GNUC_UNUSED,
     pcie_tree_set_gpu_routes(tree, graph);
   pcie_tree_set_nic_routes(tree, graph);
   pcie_tree_set_host_ways(tree, graph);
-  /* Both ways around: of two GPUs on one PCIe switch each then sends to one of its NICs and
-   * hears from the other. */
-  for (guint way = 0; way < (n > 2 ? 2u : 1u); way++) {
+  /* Both ways around where several GPUs and NICs share a PCIe switch: of two such GPUs each
+   * then sends to one NIC and hears from the other. */
+  const guint n_ways = n > 2 && pcie_tree_switches_have_nics(tree) ? 2 : 1;
+  for (guint way = 0; way < n_ways; way++) {
     for (guint gpu = 0; gpu < n; gpu++)
       order[gpu] = way == 0 ? gpu : n - 1 - gpu;
     node_graph_add_ring_order(graph, order);

@@ -197,6 +197,11 @@ static void cross_switches(const PcieTree *tree, guint from, guint to, GArray *p
   g_array_append_val(path, tree->switches[to].down);
 }
 
+bool pcie_tree_switches_have_nics(const PcieTree *tree)
+{
+  return tree->params.gpus_per_switch > 1 && tree->n_nics > tree->n_switches;
+}
+
 static void cross_memory(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray *path)
 {
   const guint from = socket_of_gpu(tree, src_gpu);

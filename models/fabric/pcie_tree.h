@@ -78,6 +78,9 @@ PcieTree *pcie_tree_new(const PcieParams *params, NodeGraph *graph, bool through
 void pcie_tree_free(PcieTree *tree);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PcieTree, pcie_tree_free)
 
+/** Do switches hold several GPUs and several NICs? */
+bool pcie_tree_switches_have_nics(const PcieTree *tree);
+
 /** Append the links of the way from @p src_gpu to @p dst_gpu to @p path: the shortest, or
  *  by way of host memory. */
 void pcie_tree_route(const PcieTree *tree, guint src_gpu, guint dst_gpu, GArray *path);
