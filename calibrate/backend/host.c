@@ -12,6 +12,9 @@
 #define SMALLEST_B 4096.0
 #define TICK_S 20e-6 /* a time is no shorter: about a thousand reads of the clock */
 #define N_WARM_UP 2
+#define BUSY_SHARE                                                                         \
+  0.1 /* of the times that another process may interrupt, as of outliers                   \
+       */
 
 struct Backend {
   const HostParams *params;
@@ -244,21 +247,30 @@ static void measure_cold(Backend *backend, const Probe *probe, gsize n_values,
   }
 }
 
-static bool host_measure(Backend *backend, const Sample *cell, double *time_s, guint n,
-                         guint *flags G_GNUC_UNUSED, GError **error)
+static void measure_kernel(Backend *backend, const Sample *cell, double *time_s, guint n,
+                           guint *flags)
 {
   const Probe *probe = probe_of(cell);
   const gsize n_values = (gsize)(cell->size / sizeof(float));
+  const long before = host_n_displaced();
 
-  if (strcmp(cell->probe, "loopback") == 0)
-    return host_loopback_measure(cell, time_s, n, error);
-  if (strcmp(cell->probe, "all_reduce") == 0)
-    return host_shared_measure(cell, time_s, n, error);
-  g_return_val_if_fail(probe != NULL, false);
+  g_return_if_fail(probe != NULL);
   if (strcmp(cell->regime, "warm") == 0)
     measure_warm(backend, probe, n_values, time_s, n);
   else
     measure_cold(backend, probe, n_values, time_s, n);
+  if (host_n_displaced() - before > (long)(BUSY_SHARE * n))
+    *flags |= SAMPLE_BUSY;
+}
+
+static bool host_measure(Backend *backend, const Sample *cell, double *time_s, guint n,
+                         guint *flags, GError **error)
+{
+  if (strcmp(cell->probe, "loopback") == 0)
+    return host_loopback_measure(cell, time_s, n, error);
+  if (strcmp(cell->probe, "all_reduce") == 0)
+    return host_shared_measure(cell, time_s, n, error);
+  measure_kernel(backend, cell, time_s, n, flags);
   return true;
 }
 

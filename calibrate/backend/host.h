@@ -31,6 +31,9 @@ void host_add_sizes(GPtrArray *cells, const Sample *like, double first_B, double
 /** Cores that are online, >= 1. */
 guint host_n_cores(void);
 
+/** How often another process was put in our place, so far. */
+long host_n_displaced(void);
+
 /** GPtrArray of BackendFact: the CPU, its memory, the kernel, the load before.
  *  @param kernels  which instruction set measured; NULL: none was measured, nor the cache
  *  @param cache_B  the last-level cache [B] */

@@ -5,12 +5,21 @@
 #include "sim/base/units.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 guint host_n_cores(void)
 {
   return (guint)MAX(1, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+long host_n_displaced(void)
+{
+  struct rusage usage = { 0 };
+
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
 }
 
 GPtrArray *host_describe(const char *kernels, double cache_B)

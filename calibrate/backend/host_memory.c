@@ -108,6 +108,8 @@ HostMemory *host_memory_new(guint64 largest_B, GError **error)
                 g_strerror(errno));
     return NULL;
   }
+  /* A fork would share the pages, and every write after it stop for one of our own. */
+  madvise(bytes, buffers_B(memory), MADV_DONTFORK);
   memory->from = bytes;
   memory->to = memory->from + memory->n;
   memory->out = memory->to + memory->n;

@@ -1,11 +1,13 @@
 /** @file test_host.c  @brief The host as a backend: its cells, its places, what it refuses.
  */
+#include "calibrate/backend/crew.h"
 #include "calibrate/backend/host.h"
 #include "calibrate/backend/host_memory.h"
 
 #include <CUnit/Basic.h>
-#include <math.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Cells as they would be on a machine of four cores. */
 static GPtrArray *other_cells(bool quick)
@@ -103,6 +105,29 @@ static void test_every_kernel_cell_takes_time(void)
   backend_host.close(backend);
 }
 
+/* In a new process: is the buffer there? */
+static bool look_for_it(CrewMember *me, GError **error)
+{
+  float *const *from = me->task;
+
+  if (msync(*from, 1, MS_ASYNC) != 0 && errno == ENOMEM)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_FAULT, "it is");
+  return false;
+}
+
+/* Pages that were shared would be copied when they are next written, and be timed. */
+static void test_buffers_are_not_shared_with_new_processes(void)
+{
+  g_autoptr(HostMemory) memory = host_memory_new(4096, NULL);
+  CrewJob job = { .n = 1, .limit_s = 60, .work = look_for_it };
+
+  if (memory == NULL)
+    return;
+  job.task = &memory->from;
+  CU_ASSERT_TRUE(crew_run(&job, NULL, NULL));
+}
+
 static void test_impossible_buffers_are_refused(void)
 {
   static const struct {
@@ -132,6 +157,7 @@ int main(void)
   CU_ADD_TEST(suite, test_every_other_cell_can_be_measured);
   CU_ADD_TEST(suite, test_cold_cells_visit_every_place);
   CU_ADD_TEST(suite, test_every_kernel_cell_takes_time);
+  CU_ADD_TEST(suite, test_buffers_are_not_shared_with_new_processes);
   CU_ADD_TEST(suite, test_impossible_buffers_are_refused);
   CU_basic_run_tests();
   const guint failures = CU_get_number_of_failures();
