@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define OWN_LIBRARY "stepcast"
 #define SMALLEST_B 16384.0  /* below, idle cables' credit (tbf's bucket) is all one sees */
 #define LONGEST_S 2.0       /* cells whose closed form is longer are left out [s] */
 #define WARM_UP_VALUES 1024 /* the first call opens windows and pages */
@@ -56,8 +57,11 @@ static const ParamSpec netns_params[] = {
 };
 // clang-format on
 
+/* NULL: it is Open MPI's. */
 static const Algo *algo_of(const Sample *cell)
 {
+  if (strcmp(cell->library, OWN_LIBRARY) != 0)
+    return NULL;
   for (guint i = 0; algo_table[i] != NULL; i++)
     if (strcmp(algo_table[i]->probe, cell->probe) == 0 &&
         strcmp(algo_table[i]->name, cell->algo) == 0 &&
@@ -126,7 +130,7 @@ static void add_algo(const NetnsParams *params, const Algo *algo, GPtrArray *cel
 
   while (largest_B > SMALLEST_B && closed_form_s(params, algo, largest_B) > LONGEST_S)
     largest_B /= 2;
-  sample_set(&like->library, "stepcast");
+  sample_set(&like->library, OWN_LIBRARY);
   sample_set(&like->algo, algo->name);
   sample_set(&like->variant, algo->variant);
   sample_set(&like->dtype, "fp32");
@@ -144,7 +148,7 @@ static GPtrArray *netns_cells(Backend *backend)
     if (!algo_table[i]->powers_only || (params->n & (params->n - 1)) == 0)
       add_algo(params, algo_table[i], cells);
   if (backend->mpi != NULL)
-    netns_mpi_cells(params, SMALLEST_B, cells);
+    netns_mpi_cells(backend->mpi, params, SMALLEST_B, cells);
   return cells;
 }
 

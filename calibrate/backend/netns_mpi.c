@@ -18,6 +18,7 @@
 struct NetnsMpi {
   const NetnsCluster *cluster;
   double goodput_Bps;
+  char *library;    /* "openmpi 4.1.4" */
   char *program;    /* path of ours */
   int agent;        /* a script in memory that starts a command on a host */
   char *agent_path; /* of the same */
@@ -99,6 +100,20 @@ static char *write_agent(const NetnsCluster *cluster)
   return g_string_free(script, FALSE);
 }
 
+/* "mpirun (Open MPI) 4.1.4", then where to report faults. Transfer: caller frees. */
+static char *name_library(GError **error)
+{
+  static const char *const argv[] = { "mpirun", "--version", NULL };
+  const Spawn spawn = { .argv = argv, .limit_s = LIMIT_S };
+  g_autofree char *said = NULL;
+
+  if (!spawn_run(&spawn, &said, error))
+    return NULL;
+  said[strcspn(said, "\n")] = '\0';
+  const char *version = strrchr(said, ' ');
+  return g_strdup_printf(NETNS_MPI_LIBRARY "%s", version == NULL ? "" : version);
+}
+
 NetnsMpi *netns_mpi_new(const NetnsCluster *cluster, const NetnsParams *params,
                         GError **error)
 {
@@ -110,6 +125,9 @@ NetnsMpi *netns_mpi_new(const NetnsCluster *cluster, const NetnsParams *params,
   mpi->goodput_Bps = netns_goodput_Bps(params);
   mpi->program = find_program(params);
   mpi->agent = memfd_create("agent", 0);
+  mpi->library = name_library(error);
+  if (mpi->library == NULL)
+    return NULL;
   if (mpi->agent < 0 || write(mpi->agent, script, length) != (ssize_t)length) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_DEVICE, "cannot write Open MPI's agent: %s",
                 g_strerror(errno));
@@ -123,12 +141,14 @@ void netns_mpi_free(NetnsMpi *mpi)
 {
   if (mpi->agent >= 0)
     close(mpi->agent);
+  g_free(mpi->library);
   g_free(mpi->program);
   g_free(mpi->agent_path);
   g_free(mpi);
 }
 
-void netns_mpi_cells(const NetnsParams *params, double smallest_B, GPtrArray *cells)
+void netns_mpi_cells(const NetnsMpi *mpi, const NetnsParams *params, double smallest_B,
+                     GPtrArray *cells)
 {
   g_autofree char *place = netns_place(params);
 
@@ -136,7 +156,7 @@ void netns_mpi_cells(const NetnsParams *params, double smallest_B, GPtrArray *ce
     g_autoptr(Sample) like = sample_new("all_reduce");
     if (mpi_algos[i].powers_only && (params->n & (params->n - 1)) != 0)
       continue;
-    sample_set(&like->library, NETNS_MPI_LIBRARY);
+    sample_set(&like->library, mpi->library);
     sample_set(&like->algo, mpi_algos[i].name);
     sample_set(&like->proto, mpi_algos[i].proto);
     sample_set(&like->dtype, "fp32");

@@ -8,7 +8,7 @@
 
 typedef struct NetnsMpi NetnsMpi;
 
-/** Who did the work, for its samples. */
+/** Who did the work, for its samples; the version follows: "openmpi 4.1.4". */
 #define NETNS_MPI_LIBRARY "openmpi"
 
 /** Is what it takes on this machine? False with SIM_ERROR_DEVICE (Open MPI) or
@@ -22,6 +22,7 @@ void netns_mpi_free(NetnsMpi *mpi);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetnsMpi, netns_mpi_free)
 
 /** Its algorithms, with messages that are sent at once and with those that ask first. */
-void netns_mpi_cells(const NetnsParams *params, double smallest_B, GPtrArray *cells);
+void netns_mpi_cells(const NetnsMpi *mpi, const NetnsParams *params, double smallest_B,
+                     GPtrArray *cells);
 bool netns_mpi_measure(const NetnsMpi *mpi, const Sample *cell, double *time_s, guint n,
                        GError **error);

@@ -7,7 +7,7 @@
  * Nothing is fitted: the simulator is told the cables' rate, and the transport's defaults.
  * Exit status 77: this machine cannot (it says why).
  */
-#include "calibrate/backend/netns_cluster.h"
+#include "calibrate/backend/netns_mpi.h"
 #include "calibrate/sweep.h"
 #include "sim/base/param.h"
 #include "sim/base/units.h"
@@ -44,7 +44,7 @@ static bool is_wanted(const Sample *cell)
                  { "incast", "", "" } };
 
   if (cell->size < SMALLEST_B || cell->size > LARGEST_B ||
-      (strcmp(cell->library, "openmpi") == 0 &&
+      (g_str_has_prefix(cell->library, NETNS_MPI_LIBRARY) &&
        (strcmp(cell->algo, "ring") != 0 || strcmp(cell->proto, "eager") != 0)))
     return false;
   for (guint i = 0; i < G_N_ELEMENTS(wanted); i++)
@@ -123,7 +123,7 @@ static bool print_row(const Sample *sample, double predicted_s)
   g_autofree char *name =
     g_strdup_printf("%s %s %s", sample->algo, sample->proto, sample->variant);
 
-  printf("%-9s %-10s %-24s %2u %8s %11.1f %11.1f %7.3f %6.1f%%  %s\n", sample->library,
+  printf("%-13s %-10s %-24s %2u %8s %11.1f %11.1f %7.3f %6.1f%%  %s\n", sample->library,
          sample->probe, g_strstrip(name), sample->ranks, size, 1e6 * sample->median_s,
          1e6 * predicted_s, ratio, 100 * sample->run_spread,
          failed   ? "FAILED"
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     return WRONG_USAGE;
   }
   setvbuf(stdout, NULL, _IOLBF, 0);
-  printf("%-9s %-10s %-24s %2s %8s %11s %11s %7s %7s\n", "library", "probe", "algorithm",
+  printf("%-13s %-10s %-24s %2s %8s %11s %11s %7s %7s\n", "library", "probe", "algorithm",
          "N", "size", "measured us", "predicted", "ratio", "spread");
   for (guint i = 0; i < G_N_ELEMENTS(host_counts); i++) {
     params.n = host_counts[i];
