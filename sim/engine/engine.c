@@ -5,6 +5,7 @@
 #include "sim/engine/network.h"
 #include "sim/engine/porter.h"
 #include "sim/engine/start.h"
+#include "sim/engine/tide.h"
 
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
@@ -41,6 +42,7 @@ struct Engine {
   GArray *calls;       /* of Call */
   GArray *sets;        /* of EngineSet */
   GPtrArray *networks; /* of Network */
+  GPtrArray *tides;    /* of each network: its Tide; NULL: SimGrid shares it out */
   Porters *porters;
   const FlowSet *wires; /* NULL: no messages */
   Couriers *couriers;
@@ -91,6 +93,7 @@ Engine *engine_new(const EngineConfig *config, const Link *links, guint n_links)
   engine->calls = g_array_new(FALSE, FALSE, sizeof(Call));
   engine->sets = g_array_new(FALSE, FALSE, sizeof(EngineSet));
   engine->networks = g_ptr_array_new_with_free_func((GDestroyNotify)network_free);
+  engine->tides = g_ptr_array_new_with_free_func((GDestroyNotify)tide_free);
   return engine;
 }
 
@@ -100,6 +103,7 @@ void engine_free(Engine *engine)
   g_array_unref(engine->calls);
   g_array_unref(engine->sets);
   g_clear_pointer(&engine->couriers, couriers_free);
+  g_ptr_array_unref(engine->tides);
   g_ptr_array_unref(engine->networks);
   g_clear_pointer(&engine->porters, porters_free);
   g_clear_error(&engine->fault);
@@ -159,6 +163,11 @@ static void find_families(Engine *engine)
   }
 }
 
+static Tide *tide_of(const Engine *engine, guint network)
+{
+  return g_ptr_array_index(engine->tides, network);
+}
+
 /* One network for sets first..first + n - 1, which may meet in it. */
 static void add_network(Engine *engine, guint first, guint n, bool fold)
 {
@@ -171,8 +180,11 @@ static void add_network(Engine *engine, guint first, guint n, bool fold)
     set->network = engine->networks->len;
     set->index = i;
   }
-  g_ptr_array_add(engine->networks,
-                  network_new(sets, n, engine->links, engine->n_links, fold));
+  Network *network = network_new(sets, n, engine->links, engine->n_links, fold);
+  g_ptr_array_add(engine->networks, network);
+  g_ptr_array_add(engine->tides, fold && !set_at(engine, first)->alone
+                                   ? tide_new(network, MAIN_HOST)
+                                   : NULL);
 }
 
 /* Flows of equal shares that run alone take what their busiest link needs, T: equal rates
@@ -219,10 +231,11 @@ static void build_set_networks(Engine *engine)
 static void build_networks(Engine *engine)
 {
   build_set_networks(engine);
-  if (engine->wires != NULL)
-    g_ptr_array_add(engine->networks,
-                    network_new((const FlowSet *const[]){ engine->wires }, 1, engine->links,
-                                engine->n_links, false));
+  if (engine->wires == NULL)
+    return;
+  g_ptr_array_add(engine->tides, NULL);
+  g_ptr_array_add(engine->networks, network_new((const FlowSet *const[]){ engine->wires },
+                                                1, engine->links, engine->n_links, false));
 }
 
 guint engine_n_classes(const Engine *engine, guint set)
@@ -234,8 +247,10 @@ guint engine_n_classes(const Engine *engine, guint set)
   return network->first_class[which->index + 1] - network->first_class[which->index];
 }
 
+/* What SimGrid must know, and the rest for a dump. */
 static char *platform_xml(const Engine *engine, gsize *length)
 {
+  const bool all = engine->config.dump_platform != NULL;
   GString *xml = g_string_new("<?xml version='1.0'?>\n"
                               "<!DOCTYPE platform SYSTEM "
                               "\"https://simgrid.org/simgrid.dtd\">\n"
@@ -246,7 +261,8 @@ static char *platform_xml(const Engine *engine, gsize *length)
                               "  </zone>\n");
 
   for (guint n = 0; n < engine->networks->len; n++)
-    network_write(g_ptr_array_index(engine->networks, n), n, xml);
+    if (all || tide_of(engine, n) == NULL)
+      network_write(g_ptr_array_index(engine->networks, n), n, xml);
   g_string_append(xml, "</zone>\n</platform>\n");
   *length = xml->len;
   return g_string_free(xml, FALSE);
@@ -295,8 +311,14 @@ void engine_spawn(Engine *engine, const char *name, void (*body)(void *data), vo
 static void move(Engine *engine, const EngineSet *set, double size_B)
 {
   const Network *network = g_ptr_array_index(engine->networks, set->network);
-  if (!porters_move(engine->porters, network, set->network, set->index, size_B))
+  Tide *tide = tide_of(engine, set->network);
+
+  if (!network_amounts_fit(network, set->index, size_B))
     engine_fail(engine, SIM_ERROR_VALUE, TOO_LONG);
+  else if (tide != NULL)
+    tide_move(tide, set->index, size_B);
+  else
+    porters_move(engine->porters, network, set->network, set->index, size_B);
 }
 
 static bool wires_are_laid(const Engine *engine, const Mail *mail)

@@ -6,6 +6,8 @@
  * this many for the largest class: 1 us is then known to 1e-9, and two hours still fit. */
 #define AMOUNT_PER_SECOND 1e15
 
+#define LARGEST_AMOUNT 9e18 /* below 2^63 - 1 */
+
 /* For classes without a cap: beyond any sum of capacities. */
 #define UNLIMITED "1e30"
 
@@ -22,6 +24,14 @@ bool network_class_moves(const FlowClass *class)
 double network_amount(const Network *network, const FlowClass *class, double size_B)
 {
   return round(class->n_flows * class->share * size_B * network->scale);
+}
+
+bool network_amounts_fit(const Network *network, guint set, double size_B)
+{
+  for (guint c = network->first_class[set]; c < network->first_class[set + 1]; c++)
+    if (!(network_amount(network, network_class(network, c), size_B) < LARGEST_AMOUNT))
+      return false;
+  return true;
 }
 
 /* Seconds per byte that the busiest link, or the tightest cap, of a set needs. */

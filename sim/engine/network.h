@@ -39,6 +39,9 @@ bool network_class_moves(const FlowClass *class);
 /** What class @p class sends when a message of @p size_B bytes runs over its set. */
 double network_amount(const Network *network, const FlowClass *class, double size_B);
 
+/** Do those amounts of set @p set fit SimGrid's whole numbers? */
+bool network_amounts_fit(const Network *network, guint set, double size_B);
+
 /** Append the zone of this network to a platform file. @p number makes its names unique. */
 void network_write(const Network *network, guint number, GString *xml);
 

@@ -6,8 +6,6 @@
 #include <simgrid/mailbox.h>
 #include <simgrid/semaphore.h>
 
-#define LARGEST_AMOUNT 9e18 /* below 2^63 - 1 */
-
 /* One message under way. */
 typedef struct {
   const Network *network;
@@ -185,15 +183,6 @@ static guint hire_all(Porters *porters, const Shipment *shipment)
   return n;
 }
 
-static bool amounts_fit(const Shipment *shipment)
-{
-  for (guint c = shipment->first_class; c < shipment->end_class; c++)
-    if (!(network_amount(shipment->network, network_class(shipment->network, c),
-                         shipment->size_B) < LARGEST_AMOUNT))
-      return false;
-  return true;
-}
-
 /* Of a single class no porter is needed: any actor may send from host to host. SimGrid
  * keeps such communications in one list, which few at a time do not lengthen. */
 static void carry_alone(const Shipment *shipment)
@@ -209,7 +198,7 @@ static void carry_alone(const Shipment *shipment)
                  network_amount(shipment->network, class, shipment->size_B));
 }
 
-bool porters_move(Porters *porters, const Network *network, guint number, guint set,
+void porters_move(Porters *porters, const Network *network, guint number, guint set,
                   double size_B)
 {
   Shipment shipment = { .network = network,
@@ -219,12 +208,10 @@ bool porters_move(Porters *porters, const Network *network, guint number, guint 
                         .size_B = size_B };
 
   if (shipment.first_class == shipment.end_class)
-    return true;
-  if (!amounts_fit(&shipment))
-    return false;
+    return;
   if (shipment.end_class == shipment.first_class + 1) {
     carry_alone(&shipment);
-    return true;
+    return;
   }
   shipment.slot = take_slot(porters);
   shipment.finished = sg_sem_init(0);
@@ -232,5 +219,4 @@ bool porters_move(Porters *porters, const Network *network, guint number, guint 
     sg_sem_acquire(shipment.finished);
   sg_sem_destroy(shipment.finished);
   g_array_append_val(porters->free_slots, shipment.slot);
-  return true;
 }

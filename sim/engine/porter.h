@@ -20,9 +20,8 @@ void porters_add_network(Porters *porters, const Network *network);
 
 /**
  * Move a message of @p size_B bytes over set @p set of @p network; returns when the last
- * class has arrived. Call from an actor.
+ * class has arrived. Call from an actor. The amounts must fit, see network_amounts_fit().
  * @param number  of the network, as network_write() was told
- * @return false, before anything moves, if an amount does not fit SimGrid's whole numbers
  */
-bool porters_move(Porters *porters, const Network *network, guint number, guint set,
+void porters_move(Porters *porters, const Network *network, guint number, guint set,
                   double size_B);

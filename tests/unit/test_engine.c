@@ -226,7 +226,7 @@ static void draw_case(guint64 seed, Case *scene)
   for (guint s = 0; s < n_sets; s++)
     g_ptr_array_add(scene->sets, draw_set(rng, &net, scene));
   scene->overlap = true;
-  scene->n_sends = 1 + rng_below(rng, 5);
+  scene->n_sends = 1 + rng_below(rng, MAX_TRANSFERS);
   for (guint i = 0; i < scene->n_sends; i++)
     scene->sends[i] =
       (Send){ .set = rng_below(rng, n_sets),
