@@ -72,9 +72,10 @@ double flow_set_bound_s_per_B(const FlowSet *set, const Link *links, guint n_lin
       load[crossed[i]] += flow->share;
     }
   }
-  /* Only links that carry something: a set may use few links of a large cluster. */
-  for (guint i = 0; i < set->links->len; i++) {
-    const guint32 link = g_array_index(set->links, guint32, i);
+  /* A set may use few links of a large cluster, or each of them thousands of times. */
+  for (guint i = 0; i < MIN(set->links->len, n_links); i++) {
+    const guint32 link =
+      set->links->len < n_links ? g_array_index(set->links, guint32, i) : i;
     bound_s_per_B = MAX(bound_s_per_B, load[link] / links[link].capacity_Bps);
   }
   return bound_s_per_B;
