@@ -183,7 +183,7 @@ demo: setup  ## set up, build, and forecast one training job three ways
 check: setup  ## unit tests, goldens, bad input, layers, words, documents
 	$(Q)$(MAKE) run-checks
 
-run-checks: $(TESTS) $(BUILD)/stepcast $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training
+run-checks: $(TESTS) $(BUILD)/stepcast $(BUILD)/tests/validate/validate $(BUILD)/tests/testbed/testbed $(BUILD)/tests/validate/training
 	$(Q)BUILD=$(BUILD) tests/run.sh $(BUILD)/check $(TESTS) $(CHECKS)
 
 asan:  ## check, under the address and undefined-behaviour sanitizers, in build-asan/
@@ -278,5 +278,6 @@ clean:  ## remove what was built
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
--include $(BUILD)/tests/reference/smpi.d $(BUILD)/tests/validate/validate.d $(BUILD)/tests/bench/measure.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d
+-include $(BUILD)/tests/reference/smpi.d $(BUILD)/tests/validate/validate.d $(BUILD)/tests/bench/measure.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d \
+  $(BUILD)/tests/testbed/testbed.d $(BUILD)/tests/testbed/predict.d
 -include $(GPU_OBJ:.o=.d)

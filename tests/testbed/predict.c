@@ -24,7 +24,7 @@ static void run_moves(void *data)
 
   for (guint i = 0; i < run->n_moves; i++) {
     const ExchangePhase phase =
-      exchange_move(run->exchange, run->moves[i], 0, 0, run->size_B);
+      exchange_move(run->exchange, run->moves[i], 0, 0, 0, run->size_B);
     engine_sleep(run->engine, phase.wait_s);
     exchange_transfer(run->engine, &phase);
   }
