@@ -96,7 +96,7 @@ all: $(BUILD)/stepcast $(GPU_GOAL) $(MPI_PROGRAM)  ## the program, build/stepcas
 $(BUILD)/stepcast-mpi: tools/stepcast_mpi.c
 	@mkdir -p $(@D)
 	@echo "  MPICC $<"
-	$(Q)$(MPICC) -O2 -std=c17 $(WARN) -o $@ $<
+	$(Q)$(MPICC) -O2 -std=c17 -D_GNU_SOURCE $(WARN) -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
