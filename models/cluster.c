@@ -2,6 +2,7 @@
 
 #include "models/fabric.h"
 #include "models/network.h"
+#include "models/topology.h"
 #include "models/transport.h"
 
 /* By GpuArchitecture. */
@@ -153,6 +154,30 @@ static const ParamSpec random_straggler_params[] = {
   PARAM_END,
 };
 
+static const ParamSpec fault_params[] = {
+  { .key = "link",
+    .type = PARAM_NAME,
+    .offset = offsetof(FaultSpec, link),
+    .names = topology_tier_names,
+    .help = "tier of links, as results name them" },
+  { .key = "node",
+    .type = PARAM_COUNT,
+    .offset = offsetof(FaultSpec, node),
+    .fallback = "",
+    .help = "node whose nic, nvlink, pcie or host links are meant; the first is 0" },
+  { .key = "index",
+    .type = PARAM_COUNT,
+    .offset = offsetof(FaultSpec, index),
+    .fallback = "",
+    .help = "which: a NIC of the node, an uplink (leaf x uplinks of a leaf + uplink), both "
+            "ways, or a link of another tier; all unless given" },
+  { .key = "capacity",
+    .type = PARAM_FRACTION,
+    .offset = offsetof(FaultSpec, capacity),
+    .help = "share that is left; 0: failed, and other ways are taken" },
+  PARAM_END,
+};
+
 const ParamSpec cluster_params[] = {
   { .key = "nodes",
     .type = PARAM_COUNT,
@@ -160,6 +185,14 @@ const ParamSpec cluster_params[] = {
     .min = 1,
     .max = G_MAXUINT,
     .help = "how many nodes there are" },
+  { .key = "faults",
+    .type = PARAM_LIST,
+    .offset = offsetof(ClusterSpec, faults),
+    .fallback = "",
+    .item = fault_params,
+    .item_size = sizeof(FaultSpec),
+    .help = "links that are slow or have failed",
+    .origin = "none unless given" },
   { .key = "stragglers",
     .type = PARAM_LIST,
     .offset = offsetof(ClusterSpec, stragglers),
@@ -176,6 +209,16 @@ const ParamSpec cluster_params[] = {
     .item_size = sizeof(RandomStragglers),
     .help = "the same of nodes that are drawn with the seed, anew for every replica",
     .origin = "none unless given" },
+  PARAM_END,
+};
+
+const ParamSpec other_node_params[] = {
+  { .key = "nodes",
+    .type = PARAM_COUNT,
+    .offset = offsetof(ClusterSpec, n_nodes),
+    .min = 1,
+    .max = G_MAXUINT,
+    .help = "how many nodes of this kind there are" },
   PARAM_END,
 };
 
@@ -203,6 +246,9 @@ void cluster_clear(ClusterSpec *cluster)
 {
   param_clear(cluster_params, cluster);
   node_clear(&cluster->node);
+  for (guint i = 0; cluster->others != NULL && i < cluster->others->len; i++)
+    node_clear(&g_array_index(cluster->others, NodeGroup, i).node);
+  g_clear_pointer(&cluster->others, g_array_unref);
   if (cluster->network != NULL && cluster->network->clear != NULL &&
       cluster->network_params != NULL)
     cluster->network->clear(cluster->network_params);
@@ -210,4 +256,36 @@ void cluster_clear(ClusterSpec *cluster)
     module_clear(&cluster->network->info, &cluster->network_params);
   if (cluster->transport != NULL)
     module_clear(&cluster->transport->info, &cluster->transport_params);
+}
+
+guint cluster_n_kinds(const ClusterSpec *cluster)
+{
+  return cluster->others == NULL ? 1 : 1 + cluster->others->len;
+}
+
+const NodeSpec *cluster_kind(const ClusterSpec *cluster, guint kind)
+{
+  return kind == 0 ? &cluster->node
+                   : &g_array_index(cluster->others, NodeGroup, kind - 1).node;
+}
+
+guint cluster_first_node(const ClusterSpec *cluster, guint kind)
+{
+  guint first = cluster->n_nodes;
+
+  if (kind == 0)
+    return 0;
+  for (guint i = cluster_n_kinds(cluster) - 1; i >= kind; i--)
+    first -= g_array_index(cluster->others, NodeGroup, i - 1).n_nodes;
+  return first;
+}
+
+const GpuSpec *cluster_slowest_gpu(const ClusterSpec *cluster)
+{
+  const GpuSpec *slowest = &cluster->node.gpu;
+
+  for (guint kind = 1; kind < cluster_n_kinds(cluster); kind++)
+    if (cluster_kind(cluster, kind)->gpu.memory_Bps < slowest->memory_Bps)
+      slowest = &cluster_kind(cluster, kind)->gpu;
+  return slowest;
 }

@@ -57,6 +57,23 @@ extern const ParamSpec node_params[];
 /** "count" and "rate" of "cluster.nic", which speak for the node's own; of NodeSpec. */
 extern const ParamSpec nic_params[];
 
+/** Nodes of another kind, numbered behind those of the kinds before it. */
+typedef struct {
+  guint n_nodes;
+  NodeSpec node;
+} NodeGroup;
+
+#define FAULT_ANY G_MAXUINT
+
+/** Links that are slower than they should be, or have failed. */
+typedef struct {
+  guint link;      /**< Tier, see topology.h */
+  guint node;      /**< for links in and at nodes; else FAULT_ANY */
+  guint index;     /**< which of them: a NIC, a cable between switches, a link; FAULT_ANY:
+                        all */
+  double capacity; /**< share that is left; 0: failed */
+} FaultSpec;
+
 /** A node whose GPUs compute more slowly than others of their type. */
 typedef struct {
   guint node;
@@ -87,8 +104,10 @@ typedef struct {
 } PathRules;
 
 typedef struct {
-  guint n_nodes;
-  NodeSpec node;
+  guint n_nodes;  /**< of all kinds */
+  NodeSpec node;  /**< the first kind */
+  GArray *others; /**< of NodeGroup: the other kinds, as many GPUs and NICs in each of their
+                       nodes; NULL: none */
   PathRules rules; /**< the library's, see LibraryOps.rule_paths() */
   const NetworkOps *network;
   void *network_params; /**< owned */
@@ -98,6 +117,7 @@ typedef struct {
                               what a strategy asks for */
   double server_sum_Bps; /**< what the CPUs of a machine add of what it receives as a
                             server; 0: no limit */
+  GArray *faults;        /**< of FaultSpec; NULL: none */
   GArray *stragglers;    /**< of StragglerSpec; NULL: none */
   GArray *random_stragglers; /**< of RandomStragglers; NULL: none */
 } ClusterSpec;
@@ -105,9 +125,22 @@ typedef struct {
 /** "nodes" and lists; the rest are objects of their own. */
 extern const ParamSpec cluster_params[];
 
+/** "nodes" of an element of "other_nodes"; of ClusterSpec. */
+extern const ParamSpec other_node_params[];
+
 /** More GPUs than this are refused: a folded run of this many takes about 32 GiB. */
 #define CLUSTER_MAX_GPUS (1u << 22)
 
 void gpu_clear(GpuSpec *gpu);
 void node_clear(NodeSpec *node);
 void cluster_clear(ClusterSpec *cluster);
+
+/** Kinds of nodes, >= 1; what one is, and the number of its first node, for 0 <= kind <
+ *  kinds; the first node of kind number kinds is the number of all nodes. */
+guint cluster_n_kinds(const ClusterSpec *cluster);
+const NodeSpec *cluster_kind(const ClusterSpec *cluster, guint kind);
+guint cluster_first_node(const ClusterSpec *cluster, guint kind);
+
+/** The GPU whose memory is slowest: what copies and codecs are timed by, since the GPUs
+ *  wait for one another. */
+const GpuSpec *cluster_slowest_gpu(const ClusterSpec *cluster);

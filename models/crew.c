@@ -60,13 +60,15 @@ static double *slowdowns(const ClusterSpec *cluster, guint64 seed)
 }
 
 /* The crew of such nodes, new if need be. */
-static guint crew_of(GArray *crews, double slowdown)
+static guint crew_of(GArray *crews, guint kind, double slowdown)
 {
-  const Crew crew = { .slowdown = slowdown };
+  const Crew crew = { .kind = kind, .slowdown = slowdown };
 
-  for (guint i = 0; i < crews->len; i++)
-    if (g_array_index(crews, Crew, i).slowdown == slowdown)
+  for (guint i = 0; i < crews->len; i++) {
+    const Crew *known = &g_array_index(crews, Crew, i);
+    if (known->kind == kind && known->slowdown == slowdown)
       return i;
+  }
   g_array_append_val(crews, crew);
   return crews->len - 1;
 }
@@ -75,6 +77,7 @@ Crews *crews_new(const ClusterSpec *cluster, guint64 seed)
 {
   Crews *self = g_new(Crews, 1);
   g_autofree double *slowdown = slowdowns(cluster, seed);
+  guint kind = 0;
 
   *self = (Crews){
     .crews = g_array_new(FALSE, FALSE, sizeof(Crew)),
@@ -82,7 +85,9 @@ Crews *crews_new(const ClusterSpec *cluster, guint64 seed)
     .n_nodes = cluster->n_nodes,
   };
   for (guint node = 0; node < cluster->n_nodes; node++) {
-    const guint crew = crew_of(self->crews, slowdown[node]);
+    while (node == cluster_first_node(cluster, kind + 1))
+      kind++;
+    const guint crew = crew_of(self->crews, kind, slowdown[node]);
     self->crew_of_node[node] = crew;
     g_array_index(self->crews, Crew, crew).n_nodes++;
   }

@@ -10,6 +10,7 @@
 #include "models/cluster.h"
 
 typedef struct {
+  guint kind;      /**< of its nodes, see cluster_kind() */
   double slowdown; /**< its GPUs compute so many times longer, >= 1 */
   guint n_nodes;
 } Crew;

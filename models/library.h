@@ -13,6 +13,7 @@ typedef struct {
   const char *protocol; /**< "simple", "ll", ...; "" where there is only one */
   double launch_s;      /**< once per collective [s] */
   CollTerms terms;      /**< of its phases */
+  double n_channels;    /**< blocks that run on every GPU meanwhile; 0: none */
 } LibraryChoice;
 
 /** What it decides from. */

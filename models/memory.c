@@ -8,6 +8,8 @@
  */
 #include "models/memory.h"
 
+#include "sim/base/units.h"
+
 #include <math.h>
 
 #define GIB_B (1024.0 * 1024.0 * 1024.0)
@@ -72,4 +74,33 @@ guint memory_max_batch(const MemoryUse *use)
   if (left_B >= use->activations_per_sample_B * WORKLOAD_MAX_BATCH)
     return WORKLOAD_MAX_BATCH;
   return (guint)floor(left_B / use->activations_per_sample_B);
+}
+
+static void add_part(GString *out, const char *what, double size_B)
+{
+  if (!(size_B > 0))
+    return;
+  g_autofree char *size = units_show_bytes(size_B, 3);
+  g_string_append_printf(out, "%s%s %s", out->len > 0 ? " + " : "", what, size);
+}
+
+char *memory_explain(const MemoryUse *use, guint batch)
+{
+  g_autofree char *total = units_show_bytes(memory_total_B(use, batch), 3);
+  g_autofree char *capacity = units_show_bytes(use->capacity_B, 3);
+  g_autofree char *sample = units_show_bytes(use->activations_per_sample_B, 3);
+  g_autofree char *activations = g_strdup_printf("activations (%u x %s)", batch, sample);
+  const guint most = memory_max_batch(use);
+  g_autofree char *fits = most > 0 ? g_strdup_printf("up to %u samples fit", most)
+                                   : g_strdup("not even one sample fits");
+  g_autoptr(GString) sum = g_string_new(NULL);
+
+  add_part(sum, "weights", use->weights_B);
+  add_part(sum, "gradients", use->gradients_B);
+  add_part(sum, "optimiser", use->optimizer_B);
+  add_part(sum, activations, batch * use->activations_per_sample_B);
+  add_part(sum, "context and workspace", use->workspace_B);
+  add_part(sum, "communication buffers", use->communication_B);
+  return g_strdup_printf("batch %u takes %s = %s, and the GPU has %s; %s", batch, sum->str,
+                         total, capacity, fits);
 }

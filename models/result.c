@@ -65,6 +65,11 @@ static void stage_use_clear(gpointer item)
   g_free(((StageUse *)item)->name);
 }
 
+static void path_step_clear(gpointer item)
+{
+  g_free(((PathStep *)item)->name);
+}
+
 static void span_clear(gpointer item)
 {
   g_free(((Span *)item)->name);
@@ -84,6 +89,7 @@ Result *result_new(void)
 
   result->links = array_new(sizeof(LinkUse), NULL);
   result->stages = array_new(sizeof(StageUse), stage_use_clear);
+  result->path = array_new(sizeof(PathStep), path_step_clear);
   result->constants = constants_new();
   result->tracks = g_ptr_array_new_with_free_func(g_free);
   result->warnings = g_ptr_array_new_with_free_func(g_free);
@@ -103,6 +109,7 @@ void result_free(Result *result)
   g_free(result->engine);
   g_array_unref(result->links);
   g_array_unref(result->stages);
+  g_array_unref(result->path);
   g_array_unref(result->constants);
   g_ptr_array_unref(result->tracks);
   g_ptr_array_unref(result->warnings);
@@ -122,6 +129,25 @@ void result_add_stage(Result *result, const char *name, double busy_s)
   const StageUse stage = { .name = g_strdup(name), .busy_s = busy_s };
 
   g_array_append_val(result->stages, stage);
+}
+
+void result_add_path(Result *result, const char *name, double start_s, double end_s)
+{
+  const PathStep step = { .name = g_strdup(name), .start_s = start_s, .end_s = end_s };
+
+  g_array_append_val(result->path, step);
+}
+
+void result_prepend_path(Result *result, const char *name, double start_s, double end_s)
+{
+  PathStep *first = (PathStep *)(gpointer)result->path->data;
+
+  if (result->path->len > 0 && strcmp(first->name, name) == 0) {
+    first->start_s = start_s;
+    return;
+  }
+  const PathStep step = { .name = g_strdup(name), .start_s = start_s, .end_s = end_s };
+  g_array_prepend_val(result->path, step);
 }
 
 void result_add_constant(Result *result, const Constant *constant)
@@ -221,6 +247,16 @@ static bool check_stretch(const char *name, double start_s, double end_s, GError
   return true;
 }
 
+static bool check_path(const Result *result, GError **error)
+{
+  for (guint i = 0; i < result->path->len; i++) {
+    const PathStep *step = &g_array_index(result->path, PathStep, i);
+    if (!check_stretch("critical_path", step->start_s, step->end_s, error))
+      return false;
+  }
+  return true;
+}
+
 static bool check_timeline(const Result *result, GError **error)
 {
   for (guint i = 0; i < result->spans->len; i++) {
@@ -261,5 +297,6 @@ bool result_check(const Result *result, GError **error)
   if (!is_quantity(result->throughput_half_samples_per_s))
     return blame("intervals.throughput_samples_per_s",
                  result->throughput_half_samples_per_s, "finite and not negative", error);
-  return check_uses(result, error) && check_timeline(result, error);
+  return check_uses(result, error) && check_path(result, error) &&
+         check_timeline(result, error);
 }

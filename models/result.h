@@ -26,6 +26,12 @@ typedef struct {
   double busy_s;
 } StageUse;
 
+/** What the last iteration waited for, from one time after its begin to another. */
+typedef struct {
+  char *name; /**< a stage, or "compute", "schedule", "queue", "optimizer" */
+  double start_s, end_s;
+} PathStep;
+
 /** A stretch of time on one track of a representative worker. */
 typedef struct {
   guint track; /**< index into Result.tracks */
@@ -77,6 +83,7 @@ typedef struct {
 
   GArray *links;       /**< of LinkUse, tiers in use */
   GArray *stages;      /**< of StageUse, in pipeline order */
+  GArray *path;        /**< of PathStep: the critical path of the last iteration */
   GArray *constants;   /**< of Constant */
   GPtrArray *warnings; /**< of char *: sentences that a reader should not miss */
 
@@ -123,6 +130,9 @@ bool result_is_coded(const Result *result);
 
 /** Appenders that take copies of the strings. */
 void result_add_stage(Result *result, const char *name, double busy_s);
+void result_add_path(Result *result, const char *name, double start_s, double end_s);
+/** At the begin; what is called the same as the step behind it becomes a part of that. */
+void result_prepend_path(Result *result, const char *name, double start_s, double end_s);
 void result_add_constant(Result *result, const Constant *constant);
 void result_add_warning(Result *result, const char *sentence);
 void result_add_track(Result *result, const char *name);

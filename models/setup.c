@@ -38,6 +38,19 @@ const ParamSpec run_params[] = {
   PARAM_END,
 };
 
+static const char *const check_names[] = { "refuse", "warn", NULL };
+
+const ParamSpec memory_params[] = {
+  { .key = "check",
+    .type = PARAM_NAME,
+    .offset = offsetof(MemorySpec, check),
+    .fallback = "refuse",
+    .names = check_names,
+    .help = "a batch that does not fit: refuse the scenario, or forecast it and warn",
+    .origin = "our choice" },
+  PARAM_END,
+};
+
 static void constant_clear(void *data)
 {
   Constant *constant = data;

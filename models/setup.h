@@ -20,6 +20,15 @@ typedef struct {
 
 extern const ParamSpec run_params[];
 
+/** What becomes of a scenario that does not fit into the GPUs' memory. */
+typedef enum { MEMORY_REFUSE, MEMORY_WARN } MemoryCheck;
+
+typedef struct {
+  guint check; /**< MemoryCheck */
+} MemorySpec;
+
+extern const ParamSpec memory_params[];
+
 /** A number of the forecast that a reader may want to doubt. */
 typedef struct {
   char *name;   /**< its place in the scenario: "cluster.nic.rate" */
@@ -48,6 +57,7 @@ typedef struct {
   void *codec_params; /**< owned */
   CompressionSpec compression;
   RunSpec run;
+  MemorySpec memory;
   GArray *constants; /**< of Constant; owned */
 } Setup;
 

@@ -1,7 +1,7 @@
 #include "models/topology.h"
 
 #include "models/network.h"
-#include "models/topology/node_graph.h"
+#include "models/topology/whole.h"
 
 #include <math.h>
 
@@ -18,19 +18,6 @@ const char *const topology_tier_names[] = {
   [TIER_SERVER] = "server",
   [TIER_FABRIC] = "fabric",
   [TIER_N] = NULL,
-};
-
-/* Links are numbered node after node as the fabric drew one, then the two cables of each
- * NIC (up, down), node after node, then the network's own. */
-struct Topology {
-  guint n_nodes, n_machines;
-  NodeGraph *node;
-  GArray *links; /* of Link */
-  guint32 first_cable;
-  guint32 first_sum; /* of each machine, behind all others; 0: none */
-  const NetworkOps *network;
-  void *network_state;
-  TransportEffect transport;
 };
 
 static bool fits(const ClusterSpec *cluster, GError **error)
@@ -61,32 +48,90 @@ static bool fits(const ClusterSpec *cluster, GError **error)
   return true;
 }
 
-static bool draw_nodes(Topology *topology, const ClusterSpec *cluster, GError **error)
+/* One node of a kind. */
+static NodeGraph *draw_node(const Topology *topology, const ClusterSpec *cluster,
+                            const NodeSpec *node, GError **error)
 {
-  const NodeSpec *node = &cluster->node;
+  g_autoptr(NodeGraph) graph = node_graph_new(node->n_gpus, node->n_nics);
 
-  topology->node = node_graph_new(node->n_gpus, node->n_nics);
-  node_graph_rule(topology->node,
-                  topology->transport.gpu_direct ? cluster->rules.gdr_level : PATH_LOC,
+  node_graph_rule(graph, topology->transport.gpu_direct ? cluster->rules.gdr_level : PATH_LOC,
                   !cluster->rules.no_p2p, topology->transport.host_memory_Bps);
-  if (!node->fabric->build(node->fabric_params, node, topology->node, error))
-    return false;
-  g_return_val_if_fail(node_graph_is_complete(topology->node), false);
+  if (!node->fabric->build(node->fabric_params, node, graph, error))
+    return NULL;
+  g_return_val_if_fail(node_graph_is_complete(graph), NULL);
+  return g_steal_pointer(&graph);
+}
 
-  const guint n_links = node_graph_n_links(topology->node);
-  const guint64 n_cables = 2 * (guint64)node->n_nics * topology->n_machines;
-  const guint64 n_all = (guint64)n_links * cluster->n_nodes + n_cables;
-  if (n_all > G_MAXINT32) {
+/* As many nodes as there are of a kind, and their links. */
+static bool draw_kind(Topology *topology, const ClusterSpec *cluster, guint kind,
+                      GError **error)
+{
+  const guint n_nodes =
+    cluster_first_node(cluster, kind + 1) - cluster_first_node(cluster, kind);
+  const Drawing drawing = { .graph =
+                              draw_node(topology, cluster, cluster_kind(cluster, kind), error),
+                            .first_node = cluster_first_node(cluster, kind),
+                            .first_link = topology->links->len };
+  if (drawing.graph == NULL)
+    return false;
+
+  g_array_append_val(topology->kinds, drawing);
+  const guint n_links = node_graph_n_links(drawing.graph);
+  const guint64 n_cables = 2 * (guint64)cluster->node.n_nics * topology->n_machines;
+  if (topology->links->len + (guint64)n_links * n_nodes + n_cables > G_MAXINT32) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
                 "%u nodes of %u links are more than the %u links that can be numbered",
-                cluster->n_nodes, n_links, (guint)G_MAXINT32);
+                n_nodes, n_links, (guint)G_MAXINT32);
     return false;
   }
-  topology->links = g_array_sized_new(FALSE, FALSE, sizeof(Link), (guint)n_all);
-  for (guint i = 0; i < cluster->n_nodes; i++)
-    g_array_append_vals(topology->links, node_graph_links(topology->node), n_links);
-  topology->first_cable = topology->links->len;
+  for (guint i = 0; i < n_nodes; i++)
+    g_array_append_vals(topology->links, node_graph_links(drawing.graph), n_links);
   return true;
+}
+
+static bool draw_nodes(Topology *topology, const ClusterSpec *cluster, GError **error)
+{
+  const Drawing end = { .first_node = cluster->n_nodes };
+  bool drawn_all = true;
+
+  topology->kinds = g_array_new(FALSE, FALSE, sizeof(Drawing));
+  topology->links = g_array_new(FALSE, FALSE, sizeof(Link));
+  for (guint kind = 0; drawn_all && kind < cluster_n_kinds(cluster); kind++)
+    drawn_all = draw_kind(topology, cluster, kind, error);
+  g_array_append_val(topology->kinds, end);
+  topology->node = topology_drawing(topology, 0)->graph;
+  topology->first_cable = topology->links->len;
+  return drawn_all;
+}
+
+static TransportEffect effect_of(const ClusterSpec *cluster, const NodeSpec *node)
+{
+  const TransportLink link = {
+    .nic_rate_Bps = node->nic_rate_Bps,
+    .network_latency_s = 2 * cluster->network->port_latency_s(cluster->network_params),
+  };
+  return cluster->transport->apply(cluster->transport_params, &link);
+}
+
+/* The cables of every machine; servers have NICs like the first kind's. */
+static void lay_cables(Topology *topology, const ClusterSpec *cluster)
+{
+  Link cable = {
+    .tier = TIER_NIC,
+    .latency_s = cluster->network->port_latency_s(cluster->network_params),
+  };
+
+  for (guint kind = 0; kind <= topology_n_kinds(topology); kind++) {
+    const bool is_server = kind == topology_n_kinds(topology);
+    const NodeSpec *node = cluster_kind(cluster, is_server ? 0 : kind);
+    const guint end =
+      is_server ? topology->n_machines : topology_drawing(topology, kind + 1)->first_node;
+    const guint n = 2 * node->n_nics * (end - topology_drawing(topology, kind)->first_node);
+    cable.capacity_Bps = node->nic_rate_Bps * effect_of(cluster, node).goodput;
+    topology->least_nic_Bps = MIN(topology->least_nic_Bps, cable.capacity_Bps);
+    for (guint i = 0; i < n; i++)
+      g_array_append_val(topology->links, cable);
+  }
 }
 
 static bool draw_network(Topology *topology, const ClusterSpec *cluster, GError **error)
@@ -98,14 +143,8 @@ static bool draw_network(Topology *topology, const ClusterSpec *cluster, GError 
     .nic_Bps = cluster->node.nic_rate_Bps * effect->goodput,
     .goodput = effect->goodput,
   };
-  const Link cable = {
-    .tier = TIER_NIC,
-    .capacity_Bps = ports.nic_Bps,
-    .latency_s = cluster->network->port_latency_s(cluster->network_params),
-  };
 
-  for (guint i = 0; i < 2 * ports.n_nodes * ports.nics_per_node; i++)
-    g_array_append_val(topology->links, cable);
+  lay_cables(topology, cluster);
   topology->network = cluster->network;
   topology->network_state =
     cluster->network->build(cluster->network_params, &ports, topology->links, error);
@@ -125,15 +164,17 @@ static void draw_servers(Topology *topology, double sum_Bps)
     g_array_append_val(topology->links, link);
 }
 
+/* Of the slowest NICs, which limit what others send them. */
 static TransportEffect effect_on(const ClusterSpec *cluster)
 {
+  const NodeSpec *slowest = &cluster->node;
+
   if (cluster->n_nodes + cluster->n_servers == 1)
     return transport_none();
-  const TransportLink link = {
-    .nic_rate_Bps = cluster->node.nic_rate_Bps,
-    .network_latency_s = 2 * cluster->network->port_latency_s(cluster->network_params),
-  };
-  return cluster->transport->apply(cluster->transport_params, &link);
+  for (guint kind = 1; kind < cluster_n_kinds(cluster); kind++)
+    if (cluster_kind(cluster, kind)->nic_rate_Bps < slowest->nic_rate_Bps)
+      slowest = cluster_kind(cluster, kind);
+  return effect_of(cluster, slowest);
 }
 
 Topology *topology_new(const ClusterSpec *cluster, GError **error)
@@ -144,13 +185,16 @@ Topology *topology_new(const ClusterSpec *cluster, GError **error)
   g_autoptr(Topology) topology = g_new0(Topology, 1);
   topology->n_nodes = cluster->n_nodes;
   topology->n_machines = cluster->n_nodes + cluster->n_servers;
+  topology->least_nic_Bps = INFINITY;
   topology->transport = effect_on(cluster);
   if (!draw_nodes(topology, cluster, error))
     return NULL;
   if (topology->n_machines > 1 && !draw_network(topology, cluster, error))
     return NULL;
   draw_servers(topology, cluster->server_sum_Bps);
-  return g_steal_pointer(&topology);
+  guint which;
+  return topology_break(topology, cluster, &which, error) ? g_steal_pointer(&topology)
+                                                          : NULL;
 }
 
 bool topology_sum_link(const Topology *topology, guint machine, guint32 *link)
@@ -165,9 +209,13 @@ void topology_free(Topology *topology)
     return;
   if (topology->network_state != NULL)
     topology->network->free(topology->network_state);
-  node_graph_free(topology->node);
+  for (guint kind = 0; topology->kinds != NULL && kind < topology_n_kinds(topology); kind++)
+    node_graph_free(topology_drawing(topology, kind)->graph);
+  if (topology->kinds != NULL)
+    g_array_unref(topology->kinds);
   if (topology->links != NULL)
     g_array_unref(topology->links);
+  g_free(topology->failed);
   g_free(topology);
 }
 
@@ -207,83 +255,9 @@ void topology_set_capacity(Topology *topology, guint link, double capacity_Bps)
   g_array_index(topology->links, Link, link).capacity_Bps = capacity_Bps;
 }
 
-static void append_in_node(const Topology *topology, guint node, NodeRoute route,
-                           GArray *links)
-{
-  const guint32 base = node * node_graph_n_links(topology->node);
-
-  for (guint i = 0; i < route.n_links; i++) {
-    const guint32 link = base + route.links[i];
-    g_array_append_val(links, link);
-  }
-}
-
-/* From cable to cable. */
-static void append_between(const Topology *topology, guint src, guint dst, guint nic,
-                           guint64 hash, GArray *links)
-{
-  const guint n_nics = topology_nics_per_node(topology);
-  const guint32 up = topology->first_cable + 2 * (src * n_nics + nic);
-  const guint32 down = topology->first_cable + 2 * (dst * n_nics + nic) + 1;
-
-  g_array_append_val(links, up);
-  topology->network->route(topology->network_state, src, nic, dst, nic, hash, links);
-  g_array_append_val(links, down);
-}
-
-void topology_route(const Topology *topology, guint src, guint dst, guint rail,
-                    guint64 hash, GArray *links)
-{
-  const guint n_gpus = topology_gpus_per_node(topology);
-  const guint n_nics = topology_nics_per_node(topology);
-  const guint src_node = src / n_gpus, dst_node = dst / n_gpus;
-  g_return_if_fail(src_node < topology->n_nodes && dst_node < topology->n_nodes);
-
-  if (src_node == dst_node) {
-    append_in_node(topology, src_node,
-                   node_graph_gpu_route(topology->node, src % n_gpus, dst % n_gpus), links);
-    return;
-  }
-  const guint nic = rail % n_nics;
-
-  append_in_node(topology, src_node, node_graph_nic_out(topology->node, src % n_gpus, nic),
-                 links);
-  append_between(topology, src_node, dst_node, nic, hash, links);
-  append_in_node(topology, dst_node, node_graph_nic_in(topology->node, nic, dst % n_gpus),
-                 links);
-}
-
 guint topology_n_machines(const Topology *topology)
 {
   return topology->n_machines;
-}
-
-void topology_route_hosts(const Topology *topology, guint src, guint dst, guint rail,
-                          guint64 hash, GArray *links)
-{
-  g_return_if_fail(src < topology->n_machines && dst < topology->n_machines);
-  if (src == dst)
-    return;
-
-  const guint nic = rail % topology_nics_per_node(topology);
-  if (src < topology->n_nodes)
-    append_in_node(topology, src, node_graph_host_way(topology->node, HOST_TO_NIC, nic),
-                   links);
-  append_between(topology, src, dst, nic, hash, links);
-  if (dst < topology->n_nodes)
-    append_in_node(topology, dst, node_graph_host_way(topology->node, HOST_FROM_NIC, nic),
-                   links);
-}
-
-void topology_route_staging(const Topology *topology, guint gpu, bool to_host,
-                            GArray *links)
-{
-  const guint n_gpus = topology_gpus_per_node(topology);
-
-  append_in_node(topology, gpu / n_gpus,
-                 node_graph_host_way(topology->node, to_host ? HOST_FROM_GPU : HOST_TO_GPU,
-                                     gpu % n_gpus),
-                 links);
 }
 
 double topology_latency_s(const Topology *topology, const guint32 *links, guint n_links)
@@ -293,38 +267,6 @@ double topology_latency_s(const Topology *topology, const guint32 *links, guint 
   for (guint i = 0; i < n_links; i++)
     latency_s += topology_links(topology)[links[i]].latency_s;
   return latency_s;
-}
-
-guint topology_n_ring_orders(const Topology *topology)
-{
-  return node_graph_n_ring_orders(topology->node);
-}
-
-const guint *topology_ring_order(const Topology *topology, guint index)
-{
-  return node_graph_ring_order(topology->node, index);
-}
-
-guint topology_nic_gpu(const Topology *topology, guint nic)
-{
-  return node_graph_nic_gpu(topology->node, nic);
-}
-
-PathType topology_path_type(const Topology *topology, guint nic)
-{
-  if (nic >= topology_nics_per_node(topology))
-    return PATH_ANY;
-  return node_graph_path_type(topology->node, node_graph_nic_gpu(topology->node, nic), nic);
-}
-
-bool topology_gpu_direct(const Topology *topology)
-{
-  const guint level = node_graph_gdr_level(topology->node);
-
-  for (guint nic = 0; level != PATH_ANY && nic < topology_nics_per_node(topology); nic++)
-    if (topology_path_type(topology, nic) > level)
-      return false;
-  return topology->transport.gpu_direct;
 }
 
 const TransportEffect *topology_transport(const Topology *topology)
@@ -340,39 +282,4 @@ double topology_flow_cap_Bps(const Topology *topology)
 double topology_message_latency_s(const Topology *topology)
 {
   return topology->transport.message_latency_s;
-}
-
-/* Of the ports of one GPU, which are the links that its routes begin with. */
-static double ports_Bps(const NodeGraph *node, guint gpu)
-{
-  g_autofree bool *counted = g_new0(bool, node_graph_n_links(node));
-  double sum_Bps = 0;
-
-  for (guint dst = 0; dst < node_graph_n_gpus(node); dst++) {
-    const NodeRoute route = node_graph_gpu_route(node, gpu, dst);
-    if (route.n_links == 0 || counted[route.links[0]])
-      continue;
-    counted[route.links[0]] = true;
-    sum_Bps += node_graph_links(node)[route.links[0]].capacity_Bps;
-  }
-  return sum_Bps;
-}
-
-double topology_gpu_Bps(const Topology *topology)
-{
-  double best_Bps = 0;
-
-  for (guint gpu = 0; gpu < topology_gpus_per_node(topology); gpu++)
-    best_Bps = MAX(best_Bps, ports_Bps(topology->node, gpu));
-  return best_Bps > 0 ? best_Bps : INFINITY;
-}
-
-double topology_nic_Bps(const Topology *topology)
-{
-  double best_Bps = 0;
-
-  for (guint link = topology->first_cable; link < topology->links->len; link++)
-    if (topology_links(topology)[link].tier == TIER_NIC)
-      best_Bps = MAX(best_Bps, topology_links(topology)[link].capacity_Bps);
-  return best_Bps > 0 ? best_Bps : INFINITY;
 }

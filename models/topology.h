@@ -2,9 +2,10 @@
  * @file topology.h
  * @brief The cluster as a graph of directed links, and the routes through it.
  *
- * A node is a fabric (NVSwitch, NVLink mesh, PCIe tree) with GPUs and NICs; the
- * nodes hang on a network (one switch, leaf-spine, rail-optimised). GPUs are
- * numbered node by node: gpu = node * gpus_per_node + local. Engine-neutral.
+ * A node is a fabric (NVSwitch, NVLink mesh, PCIe tree) with GPUs and NICs; nodes may be of
+ * several kinds, each with as many GPUs and NICs; the nodes hang on a network (one switch,
+ * leaf-spine, rail-optimised). GPUs are numbered node by node: gpu = node * gpus_per_node +
+ * local. Engine-neutral.
  */
 #pragma once
 
@@ -40,6 +41,10 @@ typedef struct Topology Topology;
  * @return NULL with SIM_ERROR_VALUE if the parts do not fit together
  */
 Topology *topology_new(const ClusterSpec *cluster, GError **error);
+/** Can every fault of the cluster be, and does every node still reach the others?
+ *  @return false with SIM_ERROR_VALUE and the fault, @p which */
+bool topology_check_faults(const ClusterSpec *cluster, guint *which, GError **error);
+
 void topology_free(Topology *topology);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Topology, topology_free)
 
@@ -101,13 +106,15 @@ double topology_latency_s(const Topology *topology, const guint32 *links, guint 
 
 /**
  * Orders in which a ring may visit the GPUs of one node (local numbers), as the
- * fabric offers them: one for NVSwitch, several for a mesh whose rings use different
+ * fabric offers them (of several kinds, that with most orders, which is the most
+ * particular): one for NVSwitch, several for a mesh whose rings use different
  * links. @p order has gpus_per_node entries. Borrowed.
  */
 guint topology_n_ring_orders(const Topology *topology);
 const guint *topology_ring_order(const Topology *topology, guint index);
 
-/** Local number of the GPU nearest to NIC @p nic of a node. */
+/** Local number of the GPU nearest to NIC @p nic of a node; of several kinds, of the first.
+ */
 guint topology_nic_gpu(const Topology *topology, guint nic);
 
 /** How far NIC @p nic is from that GPU; PATH_ANY if there is no such NIC. */
@@ -132,3 +139,8 @@ double topology_gpu_Bps(const Topology *topology);
 /** What the best NIC of the cluster carries in one direction; INFINITY if nodes have no
  *  cables [B/s]. */
 double topology_nic_Bps(const Topology *topology);
+
+/** The same of the worst connected kind of node, and of the slowest kind's NICs, as they
+ *  were bought: what libraries reckon with [B/s]. */
+double topology_least_gpu_Bps(const Topology *topology);
+double topology_least_nic_Bps(const Topology *topology);

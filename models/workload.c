@@ -65,6 +65,26 @@ static const ParamSpec compute_layer_params[] = {
   PARAM_END,
 };
 
+static const ParamSpec other_gpu_params[] = {
+  { .key = "gpu",
+    .type = PARAM_TEXT,
+    .offset = offsetof(OtherCompute, gpu),
+    .help = "name of the GPU" },
+  { .key = "samples_per_s",
+    .type = PARAM_NUMBER,
+    .offset = offsetof(OtherCompute, samples_per_s),
+    .fallback = "0",
+    .max = 1e9,
+    .help = "measured on one of them, whole iterations; 0: not measured" },
+  { .key = "efficiency",
+    .type = PARAM_FRACTION,
+    .offset = offsetof(OtherCompute, efficiency),
+    .fallback = "0",
+    .max = 1,
+    .help = "share of the peak FLOP/s where it was not measured; 0: not given" },
+  PARAM_END,
+};
+
 const ParamSpec compute_params[] = {
   { .key = "samples_per_s",
     .type = PARAM_NUMBER,
@@ -95,8 +115,49 @@ const ParamSpec compute_params[] = {
     .max = 1,
     .help = "standard deviation of one GPU's step over its mean",
     .origin = "none unless given" },
+  { .key = "sms_per_channel",
+    .type = PARAM_NUMBER,
+    .offset = offsetof(ComputeSpec, sms_per_channel),
+    .fallback = "0",
+    .max = 16,
+    .help =
+      "SMs that each channel of a collective of NCCL takes from what it overlaps; NCCL "
+      "shares none, so 1 (issue #689); 0: overlapping costs nothing",
+    .origin = "off unless given" },
+  { .key = "memory_passes",
+    .type = PARAM_NUMBER,
+    .offset = offsetof(ComputeSpec, memory_passes),
+    .fallback = "0",
+    .max = 16,
+    .help = "bytes that pass the GPU's memory per byte on the wire, in the way of what "
+            "overlaps; NCCL: 2 to 3 (issue #1428); 0: overlapping costs nothing",
+    .origin = "off unless given" },
+  { .key = "other_gpus",
+    .type = PARAM_LIST,
+    .offset = offsetof(ComputeSpec, other_gpus),
+    .fallback = "",
+    .item = other_gpu_params,
+    .item_size = sizeof(OtherCompute),
+    .help = "how fast GPUs of \"cluster.other_nodes\" are",
+    .origin = "as published or assumed unless given" },
   PARAM_END,
 };
+
+ComputeSpec compute_of_gpu(const ComputeSpec *compute, const char *first, const char *gpu)
+{
+  ComputeSpec own = { .efficiency = compute->efficiency, .jitter = compute->jitter };
+
+  if (first == NULL || g_strcmp0(first, gpu) == 0)
+    return *compute;
+  for (guint i = 0; compute->other_gpus != NULL && i < compute->other_gpus->len; i++) {
+    const OtherCompute *row = &g_array_index(compute->other_gpus, OtherCompute, i);
+    if (g_strcmp0(row->gpu, gpu) != 0)
+      continue;
+    own.samples_per_s = row->samples_per_s;
+    own.efficiency = row->samples_per_s > 0 ? 0 : row->efficiency;
+  }
+  return own;
+}
 
 /* A gradient is ready when the backward pass of its layer has ended; frameworks hand over
  * the tensors of a layer in reverse order. */

@@ -19,17 +19,33 @@ typedef struct {
   double forward_s, backward_s;
 } ComputeLayer;
 
+/** What was measured on one GPU of another type than the first nodes'. */
+typedef struct {
+  char *gpu;            /**< its name */
+  double samples_per_s; /**< 0 if not given */
+  double efficiency;    /**< 0 if not given */
+} OtherCompute;
+
 /** What a scenario says about computing. At most one of the first three is given; with
  *  none, the model's published baseline for this GPU and precision, else the time that the
  *  layers need at an assumed share of the GPU's peaks. */
 typedef struct {
-  double samples_per_s; /**< measured on one GPU at this batch; 0 if not given */
-  double efficiency;    /**< share of the peak FLOP/s; 0 if not given */
-  GArray *layers;       /**< of ComputeLayer; empty if not given */
-  double jitter;        /**< standard deviation of one GPU's step over its mean */
+  double samples_per_s;   /**< measured on one GPU at this batch; 0 if not given */
+  double efficiency;      /**< share of the peak FLOP/s; 0 if not given */
+  GArray *layers;         /**< of ComputeLayer; empty if not given */
+  double jitter;          /**< standard deviation of one GPU's step over its mean */
+  GArray *other_gpus;     /**< of OtherCompute; NULL: none */
+  double sms_per_channel; /**< of a collective, see contention.h; 0: no contention */
+  double memory_passes;   /**< of a byte on the wire; 0: no contention */
 } ComputeSpec;
 
 extern const ParamSpec compute_params[];
+
+/** What of @p compute, which is said of GPUs named @p first, holds for GPUs named @p gpu:
+ * all of it for the same GPU; else its own row, and without one what is no measurement.
+ * Borrows.
+ *  @param first  NULL: the same */
+ComputeSpec compute_of_gpu(const ComputeSpec *compute, const char *first, const char *gpu);
 
 typedef struct {
   guint batch_per_gpu;

@@ -93,14 +93,21 @@ static double n_channels(const NcclLayout *layout, const LibraryCall *call, doub
   return n;
 }
 
-/* What a rank sends with the channels it has in use. */
-static double rank_Bps(const NcclLayout *layout, const LibraryCall *call, double message_B)
+/* Channels that a rank has in use, with all its peers. */
+static double rank_channels(const NcclLayout *layout, const LibraryCall *call,
+                            double message_B)
 {
   const double n_peers =
     call->kind == COLL_ALL_TO_ALL ? (double)call->n_nodes * call->ranks_per_node - 1 : 1;
-  const double n = MIN(all_channels(layout), n_peers * n_channels(layout, call, message_B));
 
-  return n * (call->n_nodes == 1 ? local_channel_Bps : net_channel_Bps);
+  return MIN(all_channels(layout), n_peers * n_channels(layout, call, message_B));
+}
+
+/* What a rank sends with them. */
+static double rank_Bps(const NcclLayout *layout, const LibraryCall *call, double message_B)
+{
+  return rank_channels(layout, call, message_B) *
+         (call->n_nodes == 1 ? local_channel_Bps : net_channel_Bps);
 }
 
 LibraryChoice nccl_p2p_terms(const NcclLayout *layout, const LibraryCall *call,
@@ -116,6 +123,7 @@ LibraryChoice nccl_p2p_terms(const NcclLayout *layout, const LibraryCall *call,
     .collective = nccl_p2p_collective(call->kind),
     .protocol = nccl_proto_name(proto),
     .launch_s = latest->base_s[NCCL_RING][proto],
+    .n_channels = rank_channels(layout, call, message_B),
     .terms = {
       .alpha_local_s = latest->hop_s[layout->local_hop][NCCL_RING][proto],
       .alpha_net_s =

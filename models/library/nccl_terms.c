@@ -271,6 +271,7 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
       .chunk_B = chunk_B,
       .additive = true,
     },
+    .n_channels = n_channels,
   };
   if (algo == NCCL_PAT)
     return nccl_pat_terms(layout, call);

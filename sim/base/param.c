@@ -200,6 +200,10 @@ bool param_set(const ParamSpec *spec, void *params, const char *text, GError **e
     set_text(spec, params, text);
     return true;
   }
+  if (spec->type == PARAM_COUNT && *text == '\0' && g_strcmp0(spec->fallback, "") == 0) {
+    *(guint *)field(spec, params) = G_MAXUINT;
+    return true;
+  }
   if (!parse_number(spec, text, &value, error))
     return false;
   if (spec->type == PARAM_COUNT)

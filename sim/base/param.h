@@ -10,7 +10,8 @@
 #include "sim/base/registry.h"
 
 typedef enum {
-  PARAM_COUNT,    /**< guint           a bare whole number, >= 0 */
+  PARAM_COUNT,    /**< guint           a bare whole number, >= 0; G_MAXUINT if not given and
+                       the fallback is "" */
   PARAM_NUMBER,   /**< double          a bare finite number; its unit is in the key */
   PARAM_BOOL,     /**< bool            true or false */
   PARAM_BYTES,    /**< guint64  [B]    "64 MiB", "25 MB" */
@@ -29,7 +30,7 @@ struct ParamSpec {
   ParamType type;
   size_t offset;        /**< offsetof(the module's params struct, field) */
   const char *fallback; /**< default, as a user would write it; NULL: required; "" for an
-                             empty PARAM_LIST or no PARAM_TEXT */
+                             empty PARAM_LIST, no PARAM_TEXT, no PARAM_COUNT */
   double min, max;      /**< inclusive, in SI; both 0: no range beyond the type's own */
   const char *const *names; /**< PARAM_NAME only, NULL-terminated */
   const ParamSpec *item;    /**< PARAM_LIST only: the keys of one element */

@@ -27,11 +27,13 @@ static const ModuleInfo sections[] = {
   { "compression_gpu", "where GPUs encode", "", compression_gpu_params, 0, NULL },
   { "compression_cpu", "where CPUs encode: BytePS", "", compression_cpu_params, 0, NULL },
   { "run", "how much is simulated", "", run_params, 0, NULL },
+  { "memory", "what must fit into the GPUs", "", memory_params, 0, NULL },
 };
 
 static const ModuleInfo *const section_table[] = {
   &sections[0], &sections[1], &sections[2], &sections[3], &sections[4],  &sections[5],
-  &sections[6], &sections[7], &sections[8], &sections[9], &sections[10], NULL,
+  &sections[6], &sections[7], &sections[8], &sections[9], &sections[10], &sections[11],
+  NULL,
 };
 
 const Kind kinds[] = {

@@ -62,6 +62,22 @@ static void write_stages(JsonEmit *emit, const Result *result)
   json_close(emit, ']');
 }
 
+static void write_path(JsonEmit *emit, const Result *result)
+{
+  if (result->path->len == 0)
+    return;
+  json_open(emit, "critical_path", '[');
+  for (guint i = 0; i < result->path->len; i++) {
+    const PathStep *step = &g_array_index(result->path, PathStep, i);
+    json_open(emit, NULL, '{');
+    json_text(emit, "name", step->name);
+    json_double(emit, "start_s", step->start_s);
+    json_double(emit, "end_s", step->end_s);
+    json_close(emit, '}');
+  }
+  json_close(emit, ']');
+}
+
 static void write_interval(JsonEmit *emit, const char *key, double mean, double half)
 {
   const Interval interval = result_interval(mean, half);
@@ -214,6 +230,7 @@ static void write_result(JsonEmit *emit, const Result *result, bool private)
   json_close(emit, '}');
   write_links(emit, result);
   write_stages(emit, result);
+  write_path(emit, result);
   write_intervals(emit, result);
   write_warnings(emit, result);
   write_constant_list(emit, result->constants, private);

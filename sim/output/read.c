@@ -154,6 +154,28 @@ static bool read_stages(const cJSON *object, Result *result, GError **error)
   return true;
 }
 
+static bool read_path(const cJSON *object, Result *result, GError **error)
+{
+  const cJSON *item;
+
+  if (member(object, "critical_path") == NULL)
+    return true; /* of an older version, or of no run */
+  const cJSON *array = array_of(object, "critical_path", error);
+  if (array == NULL)
+    return false;
+  cJSON_ArrayForEach(item, array)
+  {
+    g_autofree char *name = NULL;
+    double start_s, end_s;
+    if (!to_text(member(item, "name"), "critical_path.name", &name, error) ||
+        !to_double(member(item, "start_s"), "critical_path.start_s", &start_s, error) ||
+        !to_double(member(item, "end_s"), "critical_path.end_s", &end_s, error))
+      return false;
+    result_add_path(result, name, start_s, end_s);
+  }
+  return true;
+}
+
 static bool read_intervals(const cJSON *object, Result *result, GError **error)
 {
   const cJSON *intervals = member(object, "intervals");
@@ -331,8 +353,9 @@ static Result *read_result(const cJSON *root, const cJSON *object, GError **erro
   if (!read_fields(object, result_fields, result, error) ||
       !read_fields(member(object, "latency_s"), result_latency_fields, result, error) ||
       !read_links(object, result, error) || !read_stages(object, result, error) ||
-      !read_intervals(object, result, error) || !read_warnings(object, result, error) ||
-      !read_constants(object, result, error) || !read_engine(root, object, result, error) ||
+      !read_path(object, result, error) || !read_intervals(object, result, error) ||
+      !read_warnings(object, result, error) || !read_constants(object, result, error) ||
+      !read_engine(root, object, result, error) ||
       !read_timeline(member(object, "timeline"), result, error))
     return NULL;
   if (!result_check(result, &broken)) {

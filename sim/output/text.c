@@ -231,6 +231,48 @@ static void append_stages(const Result *result, GString *out)
   }
 }
 
+/* Steps of one name of the path: how many, and their time. */
+static guint sum_steps(const Result *result, const char *name, double *sum_s)
+{
+  guint n = 0;
+
+  *sum_s = 0;
+  for (guint i = 0; i < result->path->len; i++) {
+    const PathStep *step = &g_array_index(result->path, PathStep, i);
+    if (strcmp(step->name, name) != 0)
+      continue;
+    *sum_s += step->end_s - step->start_s;
+    n++;
+  }
+  return n;
+}
+
+/* "compute 121 ms, then all_reduce 52 ms in 3 steps, ...": in the order of their begins. */
+static void append_path(const Result *result, GString *out)
+{
+  g_autoptr(GString) sentence = g_string_new("Critical path: ");
+  g_autoptr(GPtrArray) told = g_ptr_array_new();
+
+  for (guint i = 0; i < result->path->len; i++) {
+    char *name = g_array_index(result->path, PathStep, i).name;
+    double sum_s;
+    if (g_ptr_array_find_with_equal_func(told, name, g_str_equal, NULL))
+      continue;
+    const guint n = sum_steps(result, name, &sum_s);
+    g_autofree char *plain = show_plain(name);
+    g_autofree char *time = show_time(sum_s);
+    g_string_append_printf(sentence, "%s%s %s", told->len > 0 ? ", " : "", plain, time);
+    if (n > 1)
+      g_string_append_printf(sentence, " in %u steps", n);
+    g_ptr_array_add(told, name);
+  }
+  if (result->path->len < 2)
+    return;
+  g_string_append_c(sentence, '.');
+  g_string_append_c(out, '\n');
+  show_paragraph(out, 2, sentence->str);
+}
+
 static void append_links(const Result *result, GString *out)
 {
   if (result->links->len == 0)
@@ -272,6 +314,7 @@ static void append_report(const Result *result, bool colour, GString *out)
   append_memory(result, colour, out);
   append_split(result, colour, out);
   append_stages(result, out);
+  append_path(result, out);
   append_links(result, out);
   append_warnings(result, out);
   g_string_append_c(out, '\n');

@@ -19,6 +19,15 @@ void bind_blame(const Binder *binder, const Section *section, const char *key,
                   path, cause);
 }
 
+void bind_blame_element(const Binder *binder, const Section *section, const char *key,
+                        guint index, const char *cause)
+{
+  g_autofree char *path = g_strdup_printf("%s[%u]", key, index);
+
+  bind_blame(binder, section, path,
+             cJSON_GetArrayItem(bind_member(section, key), (int)index), cause);
+}
+
 cJSON *bind_member(const Section *section, const char *key)
 {
   return cJSON_GetObjectItemCaseSensitive(section->object, key);
@@ -144,6 +153,16 @@ static void note_given(Binder *binder, const Section *section, const ParamSpec *
   }
   add_constant(binder, section, spec, cJSON_IsString(item) ? item->valuestring : json,
                origin);
+  cJSON_free(json);
+}
+
+void bind_note(Binder *binder, const char *key, const cJSON *item)
+{
+  char *json = cJSON_PrintUnformatted(item);
+  g_autofree char *line = documents_line(binder->documents, item);
+
+  if (binder->effective != NULL)
+    effective_add(binder->effective, key, json, line);
   cJSON_free(json);
 }
 

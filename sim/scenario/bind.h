@@ -29,6 +29,10 @@ typedef struct {
 void bind_blame(const Binder *binder, const Section *section, const char *key,
                 const cJSON *item, const char *cause);
 
+/** The same of element @p index of the list @p key. */
+void bind_blame_element(const Binder *binder, const Section *section, const char *key,
+                        guint index, const char *cause);
+
 /** The value of @p key, or NULL. */
 cJSON *bind_member(const Section *section, const char *key);
 
@@ -39,6 +43,9 @@ void bind_params(Binder *binder, const Section *section, const ParamSpec *specs,
 /** The same for one row, whose value @p item may be NULL. */
 void bind_value(Binder *binder, const Section *section, const ParamSpec *spec, void *params,
                 const cJSON *item);
+
+/** Note @p item, which is understood elsewhere, for `show`. */
+void bind_note(Binder *binder, const char *key, const cJSON *item);
 
 /** Refuse keys that are neither in @p specs nor in @p extra (NULL-terminated, or NULL). */
 void bind_check_keys(const Binder *binder, const Section *section, const ParamSpec *specs,
@@ -90,3 +97,5 @@ void bind_import_network(Binder *binder, const Section *section, GraphParams *pa
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster);
 void bind_groups(Binder *binder, const Section *root, Setup *setup);
 void bind_workload(Binder *binder, const Section *root, Setup *setup);
+/** After all other parts. */
+void bind_memory(Binder *binder, const Section *root, Setup *setup);

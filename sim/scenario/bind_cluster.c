@@ -1,13 +1,16 @@
 #include "models/crew.h"
 #include "models/fabric.h"
 #include "models/network.h"
+#include "models/topology.h"
 #include "models/transport.h"
 #include "sim/scenario/bind.h"
 
 static const char *const described[] = { "name", "source", "base", NULL };
 static const char *const node_parts[] = { "gpu", "fabric", "base", NULL };
 static const char *const gpu_parts[] = { "base", NULL };
-static const char *const cluster_parts[] = { "node", "network", "nic", "transport", NULL };
+static const char *const cluster_parts[] = { "node",      "network",     "nic",
+                                             "transport", "other_nodes", NULL };
+static const char *const other_node_parts[] = { "node", "nic", NULL };
 
 static const ModuleChoice fabric_choice = { "fabric", "kind", fabric_table, NULL, NULL };
 static const ModuleChoice network_choice = { "network topology", "topology", network_table,
@@ -133,6 +136,72 @@ static void bind_nic(Binder *binder, const Section *cluster, const Section *node
   effective_close(binder->effective);
 }
 
+/* Kinds of nodes that collectives can treat alike. */
+static void check_group(const Binder *binder, const Section *section,
+                        const ClusterSpec *cluster, const NodeSpec *node)
+{
+  const NodeSpec *first = &cluster->node;
+
+  if (problems_count(binder->problems) > 0)
+    return;
+  if (node->n_gpus != first->n_gpus || node->n_nics != first->n_nics) {
+    g_autofree char *cause = g_strdup_printf(
+      "a node has %u GPUs and %u NICs, the first nodes have %u and %u: collectives need as "
+      "many in every node; give \"node\": {\"base\": ..., \"gpus\": %u} and \"nic\": "
+      "{\"count\": %u}",
+      node->n_gpus, node->n_nics, first->n_gpus, first->n_nics, first->n_gpus,
+      first->n_nics);
+    bind_blame(binder, section, "node", bind_member(section, "node"), cause);
+  }
+}
+
+static void bind_node_group(Binder *binder, const Section *section, ClusterSpec *cluster)
+{
+  g_autofree char *path = NULL;
+  ClusterSpec part = { 0 };
+  NodeGroup group = { 0 };
+
+  bind_params(binder, section, other_node_params, &part);
+  group.n_nodes = part.n_nodes;
+  const Section node = bind_node(binder, section, &group.node, &path);
+  bind_nic(binder, section, &node, &group.node);
+  bind_check_keys(binder, section, other_node_params, other_node_parts);
+  check_fabric(binder, &node, &group.node);
+  check_group(binder, section, cluster, &group.node);
+  g_array_append_val(cluster->others, group);
+  cluster->n_nodes = (guint)MIN((guint64)cluster->n_nodes + group.n_nodes, G_MAXUINT);
+}
+
+/* Other kinds of nodes; `show` prints them as they are given. */
+static void bind_other_nodes(Binder *binder, const Section *cluster, ClusterSpec *spec)
+{
+  cJSON *list = bind_member(cluster, "other_nodes"), *element = NULL;
+  g_autoptr(Effective) unseen = effective_new();
+  Binder part_binder = *binder;
+
+  spec->others = g_array_new(FALSE, TRUE, sizeof(NodeGroup));
+  if (list == NULL)
+    return;
+  if (!cJSON_IsArray(list)) {
+    bind_blame(binder, cluster, "other_nodes", list,
+               "expected a list of objects, such as [{\"nodes\": 4, \"node\": "
+               "\"dgx1_v100\"}]");
+    return;
+  }
+  bind_note(binder, "other_nodes", list);
+  part_binder.effective = unseen;
+  cJSON_ArrayForEach(element, list)
+  {
+    g_autofree char *path =
+      g_strdup_printf("%s.other_nodes[%u]", cluster->path, spec->others->len);
+    const Section part = { path, element, element };
+    if (cJSON_IsObject(element))
+      bind_node_group(&part_binder, &part, spec);
+    else
+      bind_blame(binder, &part, "", element, "expected an object: { ... }");
+  }
+}
+
 static Section bind_network(Binder *binder, const Section *cluster, ClusterSpec *spec,
                             char **path)
 {
@@ -221,16 +290,6 @@ static void check_size(const Binder *binder, const Section *cluster,
   }
 }
 
-/* Blame element @p index of the list @p key. */
-static void blame_element(const Binder *binder, const Section *section, const char *key,
-                          guint index, const char *cause)
-{
-  g_autofree char *path = g_strdup_printf("%s[%u]", key, index);
-
-  bind_blame(binder, section, path,
-             cJSON_GetArrayItem(bind_member(section, key), (int)index), cause);
-}
-
 static void check_stragglers(const Binder *binder, const Section *section,
                              const ClusterSpec *cluster)
 {
@@ -238,7 +297,22 @@ static void check_stragglers(const Binder *binder, const Section *section,
   guint which = 0;
 
   if (problems_count(binder->problems) == 0 && !crews_check(cluster, &which, &error))
-    blame_element(binder, section, "stragglers", which, error->message);
+    bind_blame_element(binder, section, "stragglers", which, error->message);
+}
+
+static void check_faults(const Binder *binder, const Section *section,
+                         const ClusterSpec *cluster)
+{
+  g_autoptr(GError) error = NULL;
+  guint which = G_MAXUINT;
+
+  if (problems_count(binder->problems) > 0 ||
+      topology_check_faults(cluster, &which, &error))
+    return;
+  if (which == G_MAXUINT)
+    bind_blame(binder, section, "", NULL, error->message);
+  else
+    bind_blame_element(binder, section, "faults", which, error->message);
 }
 
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
@@ -257,6 +331,7 @@ void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
   bind_params(binder, &section, cluster_params, cluster);
   const Section node = bind_node(binder, &section, &cluster->node, &node_path);
   bind_nic(binder, &section, &node, &cluster->node);
+  bind_other_nodes(binder, &section, cluster);
   const Section network = bind_network(binder, &section, cluster, &network_path);
   bind_transport(binder, &section, cluster);
   bind_check_keys(binder, &section, cluster_params, cluster_parts);
@@ -265,4 +340,5 @@ void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
   check_fabric(binder, &node, &cluster->node);
   check_network(binder, &network, cluster);
   check_stragglers(binder, &section, cluster);
+  check_faults(binder, &section, cluster);
 }

@@ -1,3 +1,4 @@
+#include "models/assembly.h"
 #include "sim/scenario/bind.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/include.h"
@@ -123,14 +124,41 @@ static void bind_compute(Binder *binder, const Section *workload, ComputeSpec *c
  * not measured. */
 static void check_workload(const Binder *binder, const Section *section, const Setup *setup)
 {
-  g_autoptr(GError) error = NULL;
+  for (guint kind = 0;
+       problems_count(binder->problems) == 0 && kind < cluster_n_kinds(&setup->cluster);
+       kind++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Workload) workload = assembly_workload(setup, kind, &error);
+    if (workload == NULL)
+      bind_blame(binder, section, "", NULL, error->message);
+  }
+}
 
-  if (problems_count(binder->problems) > 0)
-    return;
-  g_autoptr(Workload) workload = workload_new(
-    setup->model, &setup->workload, &setup->compute, &setup->cluster.node.gpu, &error);
-  if (workload == NULL)
-    bind_blame(binder, section, "", NULL, error->message);
+static bool has_gpu(const ClusterSpec *cluster, const char *name)
+{
+  for (guint kind = 1; kind < cluster_n_kinds(cluster); kind++)
+    if (g_strcmp0(cluster_kind(cluster, kind)->gpu.name, name) == 0)
+      return g_strcmp0(cluster->node.gpu.name, name) != 0;
+  return false;
+}
+
+/* A rate of a GPU that is not there would be ignored. */
+static void check_other_gpus(const Binder *binder, const Section *workload,
+                             const Setup *setup)
+{
+  g_autofree char *path = NULL;
+  const Section section = bind_section(binder, workload, "compute", NULL, &path);
+  const GArray *rows = setup->compute.other_gpus;
+
+  for (guint i = 0; problems_count(binder->problems) == 0 && i < rows->len; i++) {
+    const char *gpu = g_array_index(rows, OtherCompute, i).gpu;
+    if (has_gpu(&setup->cluster, gpu))
+      continue;
+    g_autofree char *cause = g_strdup_printf(
+      "no node of \"cluster.other_nodes\" has GPUs named '%s', other than the first nodes'",
+      gpu);
+    bind_blame_element(binder, &section, "other_gpus", i, cause);
+  }
 }
 
 void bind_workload(Binder *binder, const Section *root, Setup *setup)
@@ -153,5 +181,6 @@ void bind_workload(Binder *binder, const Section *root, Setup *setup)
   bind_compute(binder, &section, &setup->compute);
   bind_check_keys(binder, &section, workload_params, workload_parts);
   effective_close(binder->effective);
+  check_other_gpus(binder, &section, setup);
   check_workload(binder, &section, setup);
 }

@@ -1,5 +1,6 @@
 #include "sim/scenario/scenario.h"
 
+#include "models/assembly.h"
 #include "sim/scenario/bind.h"
 #include "sim/scenario/include.h"
 #include "sim/scenario/setting.h"
@@ -41,7 +42,7 @@ static const ParamSpec calibration_params[] = {
 
 static const char *const sections[] = { "include",     "name",     "cluster", "groups",
                                         "workload",    "strategy", "library", "compression",
-                                        "calibration", "run",      NULL };
+                                        "calibration", "run",      "memory",  NULL };
 
 static const ModuleChoice strategy_choice = { "strategy", "name", strategy_table, "ddp",
                                               NULL };
@@ -119,34 +120,15 @@ static void check_compression(const Binder *binder, const Section *section,
     bind_blame(binder, section, "codec", bind_member(section, "codec"), cause);
     return;
   }
-  g_autoptr(Workload) workload = workload_new(
-    setup->model, &setup->workload, &setup->compute, &setup->cluster.node.gpu, NULL);
-  const CompressionConfig config = {
-    .codec = setup->codec,
-    .params = setup->codec_params,
-    .spec = &setup->compression,
-    .place = setup->strategy->place,
-    .n_workers = setup->cluster.n_nodes * setup->cluster.node.n_gpus,
-    .n_nodes = setup->cluster.n_nodes,
-  };
-  g_autoptr(Compression) compression =
-    compression_new(&config, workload, &setup->cluster.node.gpu);
+  g_autoptr(Workload) workload = assembly_workload(setup, 0, NULL);
+  g_autoptr(Compression) compression = assembly_compression(setup, workload);
   if (compression == NULL)
     return;
-  Workload *messages = setup->strategy->place == COMPRESS_TENSORS
-                         ? compression_workload_new(compression)
-                         : NULL;
-  const StrategyContext context = { .workload = messages != NULL ? messages : workload,
-                                    .gpu = &setup->cluster.node.gpu,
-                                    .n_nodes = setup->cluster.n_nodes,
-                                    .gpus_per_node = setup->cluster.node.n_gpus,
-                                    .compression = compression };
   g_auto(Composition) composition = { 0 };
-  setup->strategy->compose(setup->strategy_params, &context, &composition);
+  assembly_compose_messages(setup, workload, compression, &composition);
   if (!compression_check(compression, &error) ||
       !composition_check(&composition, compression, &error))
     bind_blame(binder, section, "", NULL, error->message);
-  compression_workload_free(messages);
 }
 
 static void bind_compression(Binder *binder, const Section *root, Setup *setup)
@@ -201,6 +183,7 @@ static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *se
   bind_compression(binder, &section, setup);
   bind_params(binder, &section, calibration_params, &fixed);
   bind_run(binder, &section, &setup->run);
+  bind_memory(binder, &section, setup);
   bind_check_keys(binder, &section, NULL, sections);
 }
 

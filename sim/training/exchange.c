@@ -111,12 +111,33 @@ static void sum_tiers(Exchange *exchange)
   }
 }
 
+/* Do the GPUs of all kinds of nodes speak NVLink, or @p switches through switches? */
+static bool all_speak(const ClusterSpec *cluster, bool switches)
+{
+  for (guint kind = 0; kind < cluster_n_kinds(cluster); kind++) {
+    const FabricOps *fabric = cluster_kind(cluster, kind)->fabric;
+    if (switches ? fabric != &fabric_nvswitch : fabric == &fabric_pcie)
+      return false;
+  }
+  return true;
+}
+
+static GpuArchitecture oldest_architecture(const ClusterSpec *cluster)
+{
+  guint oldest = cluster->node.gpu.architecture;
+
+  for (guint kind = 1; kind < cluster_n_kinds(cluster); kind++)
+    oldest = MIN(oldest, cluster_kind(cluster, kind)->gpu.architecture);
+  return oldest;
+}
+
 static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKind kind)
 {
-  const NodeSpec *node = &setup->cluster.node;
+  const ClusterSpec *cluster = &setup->cluster;
   const Topology *topology = exchange->topology;
   const Group *group = exchange->group;
   const GroupPorts *ports = &exchange->ports;
+  const bool nvlink = ports->nvlink && all_speak(cluster, false);
   const guint n_nics =
     group->n_nodes > 1 ? ports->n_rails : topology_nics_per_node(topology);
   Kind *one = g_new(Kind, 1);
@@ -133,14 +154,14 @@ static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKin
     .kind = kind,
     .n_nodes = group->n_nodes,
     .ranks_per_node = group_max_local(group),
-    .nvlink = ports->nvlink,
-    .nvswitch = ports->nvlink && node->fabric == &fabric_nvswitch,
+    .nvlink = nvlink,
+    .nvswitch = nvlink && all_speak(cluster, true),
     .gpu_direct = topology_gpu_direct(topology),
     .nic_path = topology_path_type(topology, ports->nics == NULL ? 0 : ports->nics[0]),
-    .architecture = node->gpu.architecture,
+    .architecture = oldest_architecture(cluster),
     .n_nics = n_nics,
-    .local_Bps = ports->gpu_Bps,
-    .node_Bps = n_nics * topology_nic_Bps(topology),
+    .local_Bps = MIN(ports->gpu_Bps, topology_least_gpu_Bps(topology)),
+    .node_Bps = n_nics * topology_least_nic_Bps(topology),
     .message_latency_s = topology_message_latency_s(topology),
     .phases_of = phases_of,
     .slowdown_of = slowdown_of,
@@ -274,6 +295,7 @@ static ExchangePhase phase_of(const Laid *laid, guint index, const CollTerms *te
     .wait_s = coll_phase_wait_s(phase, terms, size_B),
     .least_s = coll_phase_least_s(phase, terms, size_B),
     .wire_B = size_B * terms->wire_factor,
+    .rank_B = size_B * terms->wire_factor * phase->rank_share,
     .load = &laid->loads[index],
     .flows = phase->set,
   };
@@ -296,6 +318,20 @@ ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, gui
   };
   return phase_of(find_move(exchange, move, node, move_needs_server(move) ? server : 0), 0,
                   &terms, size_B);
+}
+
+ContentionLoad exchange_kernels(const Exchange *exchange, CollKind kind,
+                                const LibraryChoice *choice, double size_B)
+{
+  const Laid *laid = find_laid(exchange, kind, choice->collective);
+  const double took_s = idle_s(laid, choice, size_B);
+  double sent_B = 0;
+
+  for (guint p = 0; p < laid->phases->len; p++)
+    sent_B += phase_of(laid, p, &choice->terms, size_B).rank_B;
+  return (ContentionLoad){ .n_channels = choice->n_channels,
+                           .sent_Bps =
+                             choice->n_channels > 0 && took_s > 0 ? sent_B / took_s : 0 };
 }
 
 void exchange_transfer(Engine *engine, const ExchangePhase *phase)

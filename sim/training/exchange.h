@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "models/contention.h"
 #include "models/move.h"
 #include "models/setup.h"
 #include "models/topology.h"
@@ -19,6 +20,7 @@ typedef struct {
   double wait_s;  /**< latencies on the critical path */
   double least_s; /**< its flows take no less, see coll_phase_least_s() */
   double wire_B;  /**< message bytes including the protocol's */
+  double rank_B;  /**< of them, what the busiest rank sends */
   const PhaseLoad *load;
   const FlowSet *flows; /**< borrowed */
 } ExchangePhase;
@@ -74,6 +76,10 @@ LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double si
 
 /** Its time on the idle cluster, as the library's cost model predicts it [s]. */
 double exchange_idle_s(const Exchange *exchange, CollKind kind, double size_B);
+
+/** What the kernels of a collective do on every GPU, at the rate of the idle cluster. */
+ContentionLoad exchange_kernels(const Exchange *exchange, CollKind kind,
+                                const LibraryChoice *choice, double size_B);
 
 /** A collective took @p took_s: what libraries that mind remember, by powers of two. */
 void exchange_observe(const Exchange *exchange, CollKind kind, const LibraryChoice *choice,

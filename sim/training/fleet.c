@@ -36,9 +36,7 @@ static void lay_node(Fleet *self, const FleetSetup *setup, guint node, Result *r
   job->lead = &self->jobs[0];
   job->node = 1 + node;
   job_lay_crews(job, crews,
-                &(JobCrews){ .workload = job->workload,
-                             .seed = rng_hash(setup->seed, node, 1),
-                             .fold = true });
+                &(JobCrews){ .seed = rng_hash(setup->seed, node, 1), .fold = true });
   timeline_init(&job->timeline, setup->traced && node == 0, n_stages, result);
   self->nodes[node].ends_s = g_array_new(FALSE, FALSE, sizeof(double));
   self->nodes[node].read = g_new0(guint, self->n_pieces + 1);

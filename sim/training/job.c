@@ -22,11 +22,13 @@ void job_lay_crews(Job *job, const Crews *crews, const JobCrews *what)
   job->crews = g_new0(CrewState, job->n_crews);
   for (guint i = 0; i < job->n_crews; i++) {
     g_autofree char *stream = i == 0 ? g_strdup("jitter") : g_strdup_printf("jitter %u", i);
+    const Workload *workload = g_ptr_array_index(job->workloads, crews_at(crews, i)->kind);
     job->crews[i] = (CrewState){
-      .workload = what->workload,
+      .workload = workload,
+      .gpu = &cluster_kind(&job->setup->cluster, crews_at(crews, i)->kind)->gpu,
       .slowdown = crews_at(crews, i)->slowdown,
       .n_gpus = crews_at(crews, i)->n_nodes * gpus_per_node,
-      .optimizer_of_layer_s = optimizer_of_layers(what->workload),
+      .optimizer_of_layer_s = optimizer_of_layers(workload),
       .jitter = rng_stream(what->seed, stream),
     };
   }
@@ -63,6 +65,7 @@ void job_open(Job *job)
   for (guint i = 0; i < n; i++)
     job->has_gradients[workload_gradient(job->workload, i)->layer] = true;
   job->n_running = job->n_workers;
+  job_open_loads(job);
   for (guint i = 0; i < job->n_workers; i++) {
     job->workers[i].woken = engine_signal_new(job->engine);
     job->workers[i].fetches =
@@ -75,12 +78,16 @@ void job_clear(Job *job)
   job_free_pipeline(job);
   g_clear_pointer(&job->wake, engine_signal_free);
   g_clear_pointer(&job->backward_ended, engine_signal_free);
-  for (guint i = 0; i < job->n_workers; i++)
+  for (guint i = 0; i < job->n_workers; i++) {
     g_clear_pointer(&job->workers[i].woken, engine_signal_free);
+    g_clear_pointer(&job->workers[i].loaded, engine_signal_free);
+  }
   for (guint i = 0; i < job->n_crews; i++) {
     g_free(job->crews[i].optimizer_of_layer_s);
     rng_free(job->crews[i].jitter);
   }
+  g_clear_pointer(&job->loads, g_array_unref);
+  g_clear_pointer(&job->passages, g_array_unref);
   g_clear_pointer(&job->workers, g_free);
   g_clear_pointer(&job->crews, g_free);
   g_clear_pointer(&job->ready_s, g_free);
@@ -92,4 +99,33 @@ void job_clear(Job *job)
   g_clear_pointer(&job->layer_rounds, g_free);
   g_clear_pointer(&job->has_gradients, g_free);
   timeline_clear(&job->timeline);
+}
+
+/* What kernels of collectives add to it. All workers of a crew lose as much. */
+static double mean_contended_s(const Job *job)
+{
+  const double n_all = topology_n_gpus(exchange_topology(job->exchange));
+  double sum_s = 0;
+
+  for (guint c = 0; c < job->n_crews; c++) {
+    guint w = 0;
+    while (job->workers[w].crew != &job->crews[c])
+      w++;
+    sum_s += job->crews[c].n_gpus / n_all * job->workers[w].contended_s;
+  }
+  return sum_s / job->n_measured;
+}
+
+double job_mean_compute_s(const Job *job)
+{
+  const double n_all = topology_n_gpus(exchange_topology(job->exchange));
+  const double first_s = job->crews[0].slowdown * workload_compute_s(job->workload);
+  double mean_s = first_s;
+
+  for (guint i = 1; i < job->n_crews; i++) {
+    const CrewState *crew = &job->crews[i];
+    const double own_s = crew->slowdown * workload_compute_s(crew->workload);
+    mean_s += crew->n_gpus / n_all * (own_s - first_s);
+  }
+  return mean_s + mean_contended_s(job);
 }

@@ -30,6 +30,8 @@ typedef struct {
   bool is_told;      /**< the schedule knows that the unit has been exchanged */
   bool is_encoded;   /**< a codec made @ref encoding of it */
   Encoding encoding;
+  double arrived_s; /**< in the queue of its next stage */
+  double ready_s;   /**< when the last of its gradients was, or the fetch was asked for */
 } Item;
 
 /** A resource's queue. */
@@ -49,6 +51,7 @@ typedef struct {
 /** What the workers of a crew have in common. */
 typedef struct {
   const Workload *workload;
+  const GpuSpec *gpu;
   double slowdown;
   guint n_gpus;
   double *optimizer_of_layer_s;
@@ -61,18 +64,22 @@ typedef struct {
 typedef struct {
   Job *job;
   CrewState *crew;
-  guint track;     /**< of the picture; NO_TRACK: it is not drawn */
-  bool leads;      /**< it tells when iterations begin and end */
-  guint iteration; /**< under way */
-  double factor;   /**< how much longer than usual it takes */
-  double at_s;     /**< what it has computed so far ends here */
-  guint n_rounds;  /**< backward passes begun whose gradients travel */
-  guint n_steps;   /**< accumulation steps begun */
-  bool first_step; /**< of the iteration */
-  bool fetches;    /**< the step under way has any */
-  guint n_asked;   /**< fetches of the step, in order */
-  guint n_used;    /**< of them */
-  double ahead_B;  /**< of those asked for and not yet used */
+  guint track;          /**< of the picture; NO_TRACK: it is not drawn */
+  bool leads;           /**< it tells when iterations begin and end */
+  guint iteration;      /**< under way */
+  double factor;        /**< how much longer than usual it takes */
+  double at_s;          /**< what it has computed so far ends here */
+  guint n_rounds;       /**< backward passes begun whose gradients travel */
+  guint n_steps;        /**< accumulation steps begun */
+  bool first_step;      /**< of the iteration */
+  bool fetches;         /**< the step under way has any */
+  guint n_asked;        /**< fetches of the step, in order */
+  guint n_used;         /**< of them */
+  double ahead_B;       /**< of those asked for and not yet used */
+  double passed_s;      /**< end of its last backward */
+  double contended_s;   /**< measured time lost to kernels of collectives */
+  bool computes;        /**< and minds what runs beside it */
+  EngineSignal *loaded; /**< raised when that changes; NULL: nothing matters */
   bool waits;
   EngineSignal *woken; /**< raised when something has arrived and the worker waits */
 } Worker;
@@ -81,8 +88,9 @@ typedef struct {
 
 struct Job {
   const Setup *setup;
-  const Workload *workload; /**< of the first crew */
-  double alone_s;           /**< an iteration on one GPU that shares no optimizer step */
+  const Workload *workload;   /**< of the first kind of nodes */
+  const GPtrArray *workloads; /**< of Workload: of every kind */
+  double alone_s;             /**< an iteration on one GPU that shares no optimizer step */
   Composition *composition;
   Exchange *exchange;
   const Compression *compression; /**< NULL: gradients travel as they are */
@@ -97,6 +105,9 @@ struct Job {
   Worker *workers; /**< one of each crew, or one of each node */
   guint n_workers;
   guint n_running; /**< workers that have iterations left */
+
+  GArray *loads;   /**< what runs beside computing, see load.c; NULL: nothing matters */
+  guint n_kernels; /**< of collectives under way */
 
   GArray *lanes;     /**< of Lane: of each resource one, or one per server */
   guint *first_lane; /**< of each resource */
@@ -122,6 +133,11 @@ struct Job {
   guint n_awaiting_end;    /**< servers that wait for all of them */
   EngineSignal *backward_ended;
 
+  GArray *passages; /**< of the last iteration, see critical.c; NULL: before it */
+  guint64
+    decider; /**< unit that ended the last round, as far as the next iteration minds */
+  double decided_s; /**< when */
+
   double measured_from_s, measured_to_s; /**< end of warm-up, end of the last iteration */
   double last_from_s;                    /**< begin of the last iteration */
   double n_measured;                     /**< iterations between them */
@@ -136,7 +152,6 @@ struct Job {
 
 /** Who computes. */
 typedef struct {
-  const Workload *workload;
   guint64 seed; /**< of jitter */
   bool fold;    /**< one worker of each crew; false: one of each node */
 } JobCrews;
@@ -146,6 +161,8 @@ void job_lay_crews(Job *job, const Crews *crews, const JobCrews *what);
 void job_open(Job *job);
 /** After the run; also if it did not begin. */
 void job_clear(Job *job);
+/** What the GPUs have computed in an iteration, on average; jitter has no effect on it. */
+double job_mean_compute_s(const Job *job);
 
 /** Let the dispatcher ask the schedule, if it waits. */
 void job_wake_dispatcher(Job *job);
@@ -154,6 +171,23 @@ void job_wake_dispatcher(Job *job);
 
 /** After the run: fill @p result. */
 void job_measure(const Job *job, const TrainingConfig *config, Result *result);
+
+/* critical.c: what the last iteration waited for. */
+
+/** It begins. */
+void job_begin_passages(Job *job);
+/** A unit has passed its stage, in which it was served from @p start_s. */
+void job_note_passage(Job *job, const Item *item, const Lane *lane, double start_s);
+/** After the run. */
+void job_tell_critical_path(const Job *job, Result *result);
+
+/* load.c: kernels of collectives slow down what they overlap, if the scenario says so. */
+
+void job_open_loads(Job *job);
+void job_begin_kernels(Job *job, const ContentionLoad *load);
+void job_end_kernels(Job *job, const ContentionLoad *load);
+/** Compute what takes @p alone_s without them; only with Job.loads. */
+void worker_compute(Worker *worker, double alone_s);
 
 /* encode.c: what a codec does on the way. */
 

@@ -1,8 +1,10 @@
 /* From what happened in a run to the quantities of its result. */
-#include "models/memory.h"
+#include "models/assembly.h"
 #include "sim/base/stats.h"
 #include "sim/base/units.h"
 #include "sim/training/job.h"
+
+#include <string.h>
 
 static void note_assumed_shapes(const Job *job, Result *result)
 {
@@ -13,6 +15,33 @@ static void note_assumed_shapes(const Job *job, Result *result)
 
   if (job->compression != NULL && compression_assumes_shapes(job->compression))
     result_add_constant(result, &constant);
+}
+
+/* "a100_sxm4_80gb + v100_sxm2_16gb", each once. Transfer: caller frees. */
+static char *name_gpus(const ClusterSpec *cluster)
+{
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+  for (guint kind = 0; kind < cluster_n_kinds(cluster); kind++) {
+    const char *name = cluster_kind(cluster, kind)->gpu.name;
+    if (!g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+      g_ptr_array_add(names, (gpointer)name);
+  }
+  g_ptr_array_add(names, NULL);
+  return g_strjoinv(" + ", (char **)names->pdata);
+}
+
+/* Where the compute times come from. Transfer: caller frees. */
+static char *name_sources(const Job *job)
+{
+  g_autoptr(GString) out = g_string_new(job->workload->compute_source);
+
+  for (guint i = 1; i < job->n_crews; i++) {
+    const Workload *workload = job->crews[i].workload;
+    if (workload != job->workload && strstr(out->str, workload->compute_source) == NULL)
+      g_string_append_printf(out, "; %s", workload->compute_source);
+  }
+  return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
 static void describe(const Job *job, const TrainingConfig *config, Result *result)
@@ -27,12 +56,12 @@ static void describe(const Job *job, const TrainingConfig *config, Result *resul
   result->n_nodes = topology_n_nodes(topology);
   result->n_gpus = topology_n_gpus(topology);
   result->model = g_strdup(workload->model->name);
-  result->gpu = g_strdup(setup->cluster.node.gpu.name);
+  result->gpu = name_gpus(&setup->cluster);
   result->strategy = g_strdup(setup->strategy->info.name);
   result->library = g_strdup(setup->library->info.name);
   result->codec = g_strdup(setup->codec->info.name);
   result->codec_note = g_strdup(setup->codec->info.note);
-  result->compute_source = g_strdup(workload->compute_source);
+  result->compute_source = name_sources(job);
   result->n_parameters = model_n_parameters(workload->model);
   result->batch_per_gpu = workload->batch_per_gpu;
   result->gradient_B = workload->gradient_B;
@@ -44,25 +73,10 @@ static void describe(const Job *job, const TrainingConfig *config, Result *resul
   note_assumed_shapes(job, result);
 }
 
-/* What the GPUs compute in an iteration, on average; jitter has no effect on it. */
-static double mean_compute_s(const Job *job)
-{
-  const double n_all = topology_n_gpus(exchange_topology(job->exchange));
-  const double first_s = job->crews[0].slowdown * workload_compute_s(job->workload);
-  double mean_s = first_s;
-
-  for (guint i = 1; i < job->n_crews; i++) {
-    const CrewState *crew = &job->crews[i];
-    const double own_s = crew->slowdown * workload_compute_s(crew->workload);
-    mean_s += crew->n_gpus / n_all * (own_s - first_s);
-  }
-  return mean_s;
-}
-
 static void measure_speed(const Job *job, Result *result)
 {
   const double measured_s = job->measured_to_s - job->measured_from_s;
-  const double compute_s = mean_compute_s(job);
+  const double compute_s = job_mean_compute_s(job);
 
   result->iteration_time_s = measured_s / job->n_measured;
   result->compute_time_s = MIN(compute_s, result->iteration_time_s);
@@ -82,13 +96,17 @@ static void measure_memory(const Job *job, Result *result)
   const double codec_B = job->compression == NULL
                            ? 0
                            : compression_state_B(job->compression) + job->timeline.buffer_B;
-  MemoryUse use = memory_use(job->workload, &job->setup->cluster.node.gpu,
-                             job->composition->communication_B + codec_B);
+  const MemoryUse use =
+    assembly_least_memory(job->setup, job->workload, job->composition, codec_B);
 
-  memory_shard(&use, &job->composition->shards);
   result->max_batch_per_gpu = memory_max_batch(&use);
   result->memory_used_B = memory_total_B(&use, job->workload->batch_per_gpu);
   result->memory_capacity_B = use.capacity_B;
+  if (result->memory_used_B <= result->memory_capacity_B)
+    return;
+  g_autofree char *sum = memory_explain(&use, job->workload->batch_per_gpu);
+  g_autofree char *sentence = g_strconcat("it does not fit: ", sum, ".", NULL);
+  result_add_warning(result, sentence);
 }
 
 static void measure_latency(const Job *job, Result *result)
@@ -238,6 +256,7 @@ void job_measure(const Job *job, const TrainingConfig *config, Result *result)
   measure_latency(job, result);
   measure_links(job, result);
   measure_exchange(job, result);
+  job_tell_critical_path(job, result);
   warn(job, result);
   result->replicas = 1;
   if (job->timeline.traced) {

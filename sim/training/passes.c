@@ -88,7 +88,10 @@ static void end_pass(Worker *worker)
 /* Compute what usually takes @p usual_s. */
 static void work(Worker *worker, double usual_s)
 {
-  worker->at_s += worker->factor * usual_s;
+  if (worker->job->loads == NULL)
+    worker->at_s += worker->factor * usual_s;
+  else
+    worker_compute(worker, worker->factor * usual_s);
 }
 
 /* ---- fetches ----------------------------------------------------------------------- */

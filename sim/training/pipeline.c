@@ -68,17 +68,31 @@ static void return_credit(Job *job, Item *item, guint stage)
   }
 }
 
-static void synchronise(Job *job, guint32 gradient)
+/* The unit ends what the next iteration waits for. */
+static void decide(Job *job, const Item *item)
 {
+  job->decider = item->number;
+  job->decided_s = engine_now_s(job->engine);
+}
+
+static void synchronise(Job *job, const Item *item, guint32 gradient)
+{
+  const bool crosses = job->composition->crosses_iterations;
   const double latency_s = engine_now_s(job->engine) - job->ready_s[gradient];
 
   if (job->timeline.measuring)
     g_array_append_val(job->timeline.latencies_s, latency_s);
   const guint layer = workload_gradient(job->workload, gradient)->layer;
-  if (--job->pending_of_layer[layer] == 0)
+  if (--job->pending_of_layer[layer] == 0) {
     job->layer_rounds[layer]++;
-  if (--job->n_pending == 0)
+    if (crosses && layer == 0)
+      decide(job, item);
+  }
+  if (--job->n_pending == 0) {
     job->rounds_done++;
+    if (!crosses)
+      decide(job, item);
+  }
 }
 
 /* The exchange of the unit is over. */
@@ -139,7 +153,7 @@ static void finish(Job *job, Item *item)
   for (guint i = 0; i < item->unit.gradients->len; i++) {
     const guint32 gradient = g_array_index(item->unit.gradients, guint32, i);
     if (++job->parts_done[gradient] == item->unit.n_parts)
-      synchronise(job, gradient);
+      synchronise(job, item, gradient);
   }
   return_credit(job, item, job->composition->pipeline.stages->len);
   tell_schedule(job, item);
@@ -162,6 +176,7 @@ void job_pass_on(Item *item)
   if (stage->kind == STAGE_DECODE) /* is the framework's, later */
     tell_schedule(job, item);
   Lane *lane = lane_of(job, stage->resource, item->unit.server);
+  item->arrived_s = engine_now_s(job->engine);
   lane_put(lane, resource_at(job, stage->resource), item);
 }
 
@@ -173,6 +188,9 @@ void job_dispatch(Job *job, Unit *unit)
   };
 
   unit_init(unit);
+  for (guint i = 0; i < item->unit.gradients->len; i++)
+    item->ready_s =
+      MAX(item->ready_s, job->ready_s[g_array_index(item->unit.gradients, guint32, i)]);
   job_encode_item(job, item);
   if (job->timeline.measuring) {
     job->timeline.n_units++;
@@ -184,9 +202,11 @@ void job_dispatch(Job *job, Unit *unit)
 void job_fetch(Job *job, guint index)
 {
   Item *item = g_new(Item, 1);
-  *item = (Item){
-    .job = job, .route = ROUTE_FETCHES, .fetch = index, .number = job->n_dispatched++
-  };
+  *item = (Item){ .job = job,
+                  .route = ROUTE_FETCHES,
+                  .fetch = index,
+                  .number = job->n_dispatched++,
+                  .ready_s = engine_now_s(job->engine) };
 
   unit_init(&item->unit);
   item->unit.size_B = g_array_index(job->composition->fetches, Fetch, index).size_B;
@@ -207,9 +227,11 @@ static void run_collective(const Server *server, const Item *item, CollKind kind
 {
   Job *job = item->job;
   const LibraryChoice choice = exchange_choose(job->exchange, kind, size_B);
+  const ContentionLoad kernels = exchange_kernels(job->exchange, kind, &choice, size_B);
   const double from_s = engine_now_s(job->engine);
 
   timeline_depart(&job->timeline, engine_now_s(job->engine));
+  job_begin_kernels(job, &kernels);
   engine_sleep(job->engine, choice.launch_s);
   const double start_s = engine_now_s(job->engine);
   const bool by_message = exchange_run_messages(job->exchange, kind, &choice, size_B);
@@ -221,6 +243,7 @@ static void run_collective(const Server *server, const Item *item, CollKind kind
     else
       transfer(job, &phase);
   }
+  job_end_kernels(job, &kernels);
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
   note_collective(server, item, kind, size_B, &choice, start_s);
   exchange_observe(job->exchange, kind, &choice, size_B,
@@ -326,6 +349,8 @@ static bool serve_item(const Server *server, Item *item)
     if (job->timeline.measuring)
       job->timeline.stage_s[item->stage] += engine_now_s(job->engine) - start_s;
     trace_stage(server, stage, item, start_s);
+    job_note_passage(job, item, server->lane, start_s);
+    item->arrived_s = engine_now_s(job->engine);
     return_credit(job, item, item->stage);
     if (gathers)
       fleet_applies(job->fleet, item);

@@ -1,5 +1,6 @@
 #include "sim/training/training.h"
 
+#include "models/assembly.h"
 #include "sim/base/stats.h"
 #include "sim/training/fleet.h"
 
@@ -56,34 +57,10 @@ static void add_tracks(const Pipeline *pipeline, Result *result)
   }
 }
 
-static Compression *compression_of(const Setup *setup, const Workload *workload)
-{
-  const CompressionConfig config = {
-    .codec = setup->codec,
-    .params = setup->codec_params,
-    .spec = &setup->compression,
-    .place = setup->strategy->place,
-    .n_workers = setup->cluster.n_nodes * setup->cluster.node.n_gpus,
-    .n_nodes = setup->cluster.n_nodes,
-  };
-
-  return compression_new(&config, workload, &setup->cluster.node.gpu);
-}
-
-static void compose(const Setup *setup, const Workload *workload,
-                    const Compression *compression, Composition *composition)
-{
-  const StrategyContext context = { .workload = workload,
-                                    .gpu = &setup->cluster.node.gpu,
-                                    .n_nodes = setup->cluster.n_nodes,
-                                    .gpus_per_node = setup->cluster.node.n_gpus,
-                                    .compression = compression };
-  setup->strategy->compose(setup->strategy_params, &context, composition);
-}
-
 /* What is trained, and how gradients travel. */
 typedef struct {
-  Workload *workload;
+  GPtrArray *workloads;     /* of Workload: of every kind of node */
+  Workload *workload;       /* the first of them; borrowed */
   Compression *compression; /* NULL: none */
   Workload *messages;       /* the workload as schedules see it; NULL: as it is */
   Composition composition;
@@ -97,26 +74,56 @@ static void training_clear(Training *training)
   composition_clear(&training->full);
   compression_workload_free(training->messages);
   compression_free(training->compression);
-  workload_free(training->workload);
+  if (training->workloads != NULL)
+    g_ptr_array_unref(training->workloads);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Training, training_clear)
 
+/* What one GPU of each kind computes; false after an error. */
+static bool list_workloads(Training *self, const Setup *setup, GError **error)
+{
+  self->workloads = g_ptr_array_new_with_free_func((GDestroyNotify)workload_free);
+  for (guint kind = 0; kind < cluster_n_kinds(&setup->cluster); kind++) {
+    Workload *workload = assembly_workload(setup, kind, error);
+    if (workload == NULL)
+      return false;
+    g_ptr_array_add(self->workloads, workload);
+  }
+  self->workload = g_ptr_array_index(self->workloads, 0);
+  return true;
+}
+
+/* An iteration on one GPU; of several kinds, the inverse of the mean of their rates. */
+static double alone_s(const Training *self, const ClusterSpec *cluster)
+{
+  const double first_s = workload_compute_s(self->workload);
+  double rate = 0;
+
+  if (self->workloads->len == 1)
+    return first_s;
+  for (guint kind = 0; kind < self->workloads->len; kind++)
+    rate += (cluster_first_node(cluster, kind + 1) - cluster_first_node(cluster, kind)) /
+            workload_compute_s(g_ptr_array_index(self->workloads, kind)) / cluster->n_nodes;
+  return 1 / rate;
+}
+
 static bool training_init(Training *self, const Setup *setup, GError **error)
 {
-  self->workload = workload_new(setup->model, &setup->workload, &setup->compute,
-                                &setup->cluster.node.gpu, error);
-  if (self->workload == NULL)
+  if (!list_workloads(self, setup, error))
     return false;
-  self->compression = compression_of(setup, self->workload);
+  self->compression = assembly_compression(setup, self->workload);
   if (self->compression != NULL && setup->strategy->place == COMPRESS_TENSORS) {
     self->messages = compression_workload_new(self->compression);
     if (compression_warmup_share(self->compression) > 0)
-      compose(setup, self->workload, self->compression, &self->full);
+      assembly_compose(setup, self->workload, self->compression, &self->full);
   }
-  compose(setup, self->messages != NULL ? self->messages : self->workload,
-          self->compression, &self->composition);
-  self->alone_s = workload_compute_s(self->workload);
-  self->workload->optimizer_s /= MAX(self->composition.optimizer_ranks, 1);
+  assembly_compose(setup, self->messages != NULL ? self->messages : self->workload,
+                   self->compression, &self->composition);
+  self->alone_s = alone_s(self, &setup->cluster);
+  for (guint kind = 0; kind < self->workloads->len; kind++) {
+    Workload *workload = g_ptr_array_index(self->workloads, kind);
+    workload->optimizer_s /= MAX(self->composition.optimizer_ranks, 1);
+  }
   return true;
 }
 
@@ -233,9 +240,7 @@ static bool run_job(Job *job, const Crews *crews, const TrainingConfig *config,
     exchange_announce(job->exchange, job->engine, overlap, serial_moves(pipeline));
   else if (!exchange_announce_messages(job->exchange, job->engine, overlap, error))
     return false;
-  job_lay_crews(
-    job, crews,
-    &(JobCrews){ .workload = job->workload, .seed = seed, .fold = config->fold });
+  job_lay_crews(job, crews, &(JobCrews){ .seed = seed, .fold = config->fold });
   if (config->journal != NULL && !fill_journal(job, config->journal, error)) {
     job_clear(job);
     return false;
@@ -264,7 +269,7 @@ static bool run_fleet(const Job *job, const Crews *crews, const TrainingConfig *
     return false;
   exchange_announce(job->exchange, job->engine, true, 0);
   for (guint i = 0; i < n; i++)
-    compose(job->setup, job->workload, job->compression, &compositions[i]);
+    assembly_compose(job->setup, job->workload, job->compression, &compositions[i]);
   g_autoptr(Fleet) fleet = fleet_new(&setup, result);
   const bool ran = engine_run(job->engine, fleet_run, fleet, error);
   if (ran) {
@@ -302,6 +307,7 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
   g_autoptr(Result) result = result_new();
   Job job = { .setup = setup,
               .workload = training.workload,
+              .workloads = training.workloads,
               .composition = &training.composition,
               .compression = training.compression,
               .alone_s = training.alone_s,

@@ -68,6 +68,7 @@ void worker_iterate(Worker *worker)
 
   worker->factor = factor_of(worker);
   take_steps(worker);
+  worker->passed_s = engine_now_s(job->engine);
   if (exchanges(job) && job->composition->crosses_iterations) {
     if (job->has_gradients[0])
       worker_await(worker, &job->layer_rounds[0], worker->n_rounds);
@@ -120,6 +121,8 @@ static void tell_time(Job *job, guint iteration)
     return;
   }
   job->last_from_s = now_s;
+  if (iteration + 1 == run->warmup + run->iterations)
+    job_begin_passages(job);
   if (iteration == run->warmup) {
     job->measured_from_s = now_s;
     timeline_begin(&job->timeline, now_s);

@@ -465,7 +465,8 @@ static void test_every_catalogue_entry_can_be_used(void)
     { "network",
       "{\"cluster\": {\"nodes\": 2, \"node\": \"dgx_h100\", \"network\": \"%s\"}, " WORKLOAD
       "}" },
-    { "model", "{" CLUSTER ", \"workload\": {\"model\": \"%s\", \"batch_per_gpu\": 1}}" },
+    { "model", "{" CLUSTER ", \"workload\": {\"model\": \"%s\", \"batch_per_gpu\": 1}, "
+               "\"memory\": {\"check\": \"warn\"}}" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {

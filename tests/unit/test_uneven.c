@@ -1,6 +1,6 @@
 /**
  * @file test_uneven.c
- * @brief Clusters whose nodes are not all alike: stragglers, and what they do to a run.
+ * @brief Clusters whose nodes are not all alike: stragglers, mixed kinds, faults.
  */
 #include "models/crew.h"
 #include "tests/unit/forecast.h"
@@ -57,6 +57,60 @@ static void check_folds(const char *text)
   CU_ASSERT(folded->comm_busy_share > 0);
 }
 
+/* The same with nodes of another kind behind them. */
+#define A100_NODES                                                                         \
+  "\"other_nodes\": [{\"nodes\": 2, \"node\": {\"base\": \"dgx_a100\", \"nics\": 4}, "     \
+  "\"nic\": {\"rate\": \"50 Gbit/s\"}}], \"faults\": [{\"link\": \"nic\", \"node\": 1, "   \
+  "\"index\": 2, \"capacity\": 0}],"
+
+static void test_mixed_nodes_compute_as_one_by_one_with_every_strategy(void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS(strategies); i++) {
+    g_autofree char *text =
+      uneven_scenario(1 + i % 4, A100_NODES, strategies[i],
+                      ", \"other_gpus\": [{\"gpu\": \"a100_sxm4_80gb\", "
+                      "\"samples_per_s\": 1500}]");
+    check_folds(text);
+  }
+}
+
+/* Half the rate of everything that computes is a slowdown of two. */
+static void test_slow_gpus_are_as_slow_as_stragglers(void)
+{
+  const char *half =
+    "\"other_nodes\": [{\"nodes\": 1, \"node\": {\"base\": \"dgx1_v100\", \"gpu\": "
+    "{\"base\": \"v100_sxm2_16gb\", \"name\": \"half\", \"memory_bandwidth\": "
+    "\"450 GB/s\"}}}],";
+  g_autofree char *mixed =
+    uneven_scenario(3, half, "\"name\": \"wait_free\"",
+                    ", \"other_gpus\": [{\"gpu\": \"half\", \"samples_per_s\": 500}]");
+  g_autofree char *slow = uneven_scenario(
+    4, "\"stragglers\": [{\"node\": 3, \"slowdown\": 2}],", "\"name\": \"wait_free\"", "");
+  g_autoptr(Result) one = forecast_with(mixed, true);
+  g_autoptr(Result) other = forecast_with(slow, true);
+
+  CU_ASSERT_DOUBLE_EQUAL(one->iteration_time_s / other->iteration_time_s, 1, TOL_ENGINE);
+  CU_ASSERT_DOUBLE_EQUAL(one->compute_time_s / other->compute_time_s, 1, TOL_ENGINE);
+  CU_ASSERT_STRING_EQUAL(one->gpu, "v100_sxm2_16gb + half");
+  /* Three GPUs of rate 1 and one of 1/2 could do 3.5 of 4. */
+  CU_ASSERT_DOUBLE_EQUAL(one->scaling_efficiency / other->scaling_efficiency, 4 / 3.5,
+                         TOL_ENGINE);
+}
+
+/* Nodes that differ in name only. */
+static void test_another_kind_of_the_same_nodes_changes_nothing(void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS(strategies); i += 3) {
+    g_autofree char *even = uneven_scenario(5, "", strategies[i], "");
+    g_autofree char *same = uneven_scenario(
+      3, "\"other_nodes\": [{\"nodes\": 2, \"node\": \"dgx1_v100\"}],", strategies[i], "");
+    g_autoptr(Result) one = forecast_with(even, true);
+    g_autoptr(Result) other = forecast_with(same, true);
+    CU_ASSERT_DOUBLE_EQUAL(one->iteration_time_s / other->iteration_time_s, 1, TOL_ENGINE);
+    CU_ASSERT_EQUAL(other->n_nodes, 5);
+  }
+}
+
 /* One worker of each crew against one of each node, and flows as well. */
 static void test_crews_compute_as_their_nodes_one_by_one_with_every_strategy(void)
 {
@@ -64,7 +118,9 @@ static void test_crews_compute_as_their_nodes_one_by_one_with_every_strategy(voi
     const guint n_nodes = i == 0 ? 24 : 2 + i % 5;
     g_autofree char *uneven = g_strdup_printf(
       "\"stragglers\": [{\"node\": %u, \"slowdown\": 1.5}, {\"node\": 0, \"slowdown\": "
-      "1.1}], \"random_stragglers\": [{\"share\": \"20 %%\", \"slowdown\": 1.2}],",
+      "1.1}], \"random_stragglers\": [{\"share\": \"20 %%\", \"slowdown\": 1.2}], "
+      "\"faults\": [{\"link\": \"nic\", \"node\": 1, \"index\": 1, \"capacity\": \"40 "
+      "%%\"}],",
       n_nodes - 1);
     g_autofree char *text =
       uneven_scenario(n_nodes, uneven, strategies[i], i % 2 ? ", \"jitter\": \"3 %\"" : "");
@@ -88,6 +144,62 @@ static void test_one_slow_node_slows_all_down(void)
   /* One node in eight computes half as long again. */
   CU_ASSERT_DOUBLE_EQUAL(with->compute_time_s, compute_s * (1 + 0.5 / 8), 1e-12);
   CU_ASSERT(with->scaling_efficiency < without->scaling_efficiency);
+}
+
+/* Four rings, one per NIC. A NIC at half its rate, or one that carries two rings since its
+ * neighbour has failed, makes them all wait twice as long. */
+static void test_rings_wait_for_the_worst_nic(void)
+{
+  static const char *const faults[] = {
+    "",
+    "\"faults\": [{\"link\": \"nic\", \"node\": 3, \"index\": 2, \"capacity\": 0.5}],",
+    "\"faults\": [{\"link\": \"nic\", \"node\": 3, \"index\": 2, \"capacity\": 0}],",
+    "\"faults\": [{\"link\": \"nic\", \"node\": 3, \"capacity\": 0.25}],",
+  };
+  double transfer_s[G_N_ELEMENTS(faults)];
+
+  for (guint i = 0; i < G_N_ELEMENTS(faults); i++) {
+    g_autofree char *text = g_strdup_printf(
+      "{\"cluster\": {\"nodes\": 6, \"node\": {\"base\": \"dgx1_v100\", \"nic_rate\": "
+      "\"5 Gbit/s\"}, %s \"transport\": {\"kind\": \"rdma\", \"latency\": \"0 s\"}, "
+      "\"network\": {\"topology\": \"switch\", \"latency\": \"0 s\"}}, \"workload\": "
+      "{\"model\": " SEVERAL_TENSORS ", \"batch_per_gpu\": 8, \"compute\": "
+      "{\"samples_per_s\": 1000}}, \"library\": " RULES(
+        "ring", "0 s", "0 s") ", "
+                              "\"strategy\": {\"name\": \"wait_free\"}}",
+      faults[i]);
+    g_autoptr(Result) result = forecast_with(text, true);
+    transfer_s[i] = result->comm_busy_share * result->iteration_time_s;
+  }
+  CU_ASSERT_DOUBLE_EQUAL(transfer_s[1] / transfer_s[0], 2, 1e-6);
+  CU_ASSERT_DOUBLE_EQUAL(transfer_s[2] / transfer_s[0], 2, 1e-6);
+  CU_ASSERT_DOUBLE_EQUAL(transfer_s[3] / transfer_s[0], 4, 1e-6);
+}
+
+/* One of four spines takes what the failed one carried. */
+static void test_failed_uplinks_are_gone_round(void)
+{
+  g_autofree char *text = g_strdup(
+    "{\"cluster\": {\"nodes\": 8, \"node\": \"dgx1_v100\", \"network\": {\"topology\": "
+    "\"leaf_spine\", \"nodes_per_leaf\": 4, \"ecmp\": \"hashed\", \"spines\": 4}, "
+    "\"faults\": [{\"link\": \"leaf_uplink\", \"index\": 0, \"capacity\": 0}, {\"link\": "
+    "\"leaf_uplink\", \"index\": 1, \"capacity\": 0}, {\"link\": \"leaf_uplink\", "
+    "\"index\": 6, \"capacity\": 0}]}, \"workload\": {\"model\": " SEVERAL_TENSORS
+    ", \"batch_per_gpu\": 8}}");
+  g_autoptr(Scenario) scenario = parse(text);
+  g_autoptr(Topology) topology = topology_new(&scenario_setup(scenario)->cluster, NULL);
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+  for (guint src = 0; src < 64; src++) {
+    for (guint dst = 0; dst < 64; dst++) {
+      g_array_set_size(links, 0);
+      topology_route(topology, src, dst, src % 4, src * dst, links);
+      for (guint i = 0; i < links->len; i++)
+        CU_ASSERT(topology_links(topology)[g_array_index(links, guint32, i)].capacity_Bps >
+                  1);
+      CU_ASSERT((links->len > 0) == (src != dst));
+    }
+  }
 }
 
 /* A straggler that is not slower is no straggler. */
@@ -151,7 +263,12 @@ int main(void)
   CU_initialize_registry();
   CU_pSuite suite = CU_add_suite("uneven", NULL, NULL);
   CU_ADD_TEST(suite, test_crews_compute_as_their_nodes_one_by_one_with_every_strategy);
+  CU_ADD_TEST(suite, test_mixed_nodes_compute_as_one_by_one_with_every_strategy);
+  CU_ADD_TEST(suite, test_slow_gpus_are_as_slow_as_stragglers);
+  CU_ADD_TEST(suite, test_another_kind_of_the_same_nodes_changes_nothing);
   CU_ADD_TEST(suite, test_one_slow_node_slows_all_down);
+  CU_ADD_TEST(suite, test_rings_wait_for_the_worst_nic);
+  CU_ADD_TEST(suite, test_failed_uplinks_are_gone_round);
   CU_ADD_TEST(suite, test_a_slowdown_of_one_changes_nothing);
   CU_ADD_TEST(suite, test_stragglers_are_drawn_by_the_seed);
   CU_ADD_TEST(suite, test_nodes_of_one_slowdown_are_one_crew);
