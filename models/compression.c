@@ -11,6 +11,8 @@ struct Compression {
   CodecDevice device;
   CompressionPlace place;
   guint n_workers;
+  guint rack_nodes; /* of which only what leaves them is encoded; 0: all is */
+  guint n_nodes;
   guint64 min_size_B;
   guint first_layer, end_layer; /* first_layer and those before end_layer are encoded */
   bool *encodes;                /* of each gradient */
@@ -32,6 +34,19 @@ static CodecInput input_of(const Compression *self, guint32 index)
     .n_rows = (double)tensor->n_rows,
     .n_workers = self->n_workers,
   };
+}
+
+/* What one GPU encodes of a gradient: of a rack's sum its part, for those of other racks.
+ */
+static CodecInput encoded_of(const Compression *self, guint32 index)
+{
+  CodecInput input = input_of(self, index);
+
+  if (self->rack_nodes == 0)
+    return input;
+  input.n_workers = self->n_nodes / self->rack_nodes;
+  input.n_values *= (double)input.n_workers / self->n_workers;
+  return input;
 }
 
 /* The layers with tensors that the rules leave over, counted from either end. */
@@ -80,7 +95,9 @@ Compression *compression_new(const CompressionConfig *config, const Workload *wo
                              const GpuSpec *gpu)
 {
   if (config->codec == &codec_none ||
-      (config->place == COMPRESS_PIECES && config->n_nodes <= 1))
+      (config->place == COMPRESS_PIECES && config->n_nodes <= 1) ||
+      (config->place != COMPRESS_PIECES && config->spec->nodes_per_rack > 0 &&
+       config->spec->nodes_per_rack >= config->n_nodes))
     return NULL;
 
   Compression *self = g_new0(Compression, 1);
@@ -89,6 +106,8 @@ Compression *compression_new(const CompressionConfig *config, const Workload *wo
   self->workload = workload;
   self->place = config->place;
   self->n_workers = config->n_workers;
+  self->n_nodes = config->n_nodes;
+  self->rack_nodes = config->place == COMPRESS_PIECES ? 0 : config->spec->nodes_per_rack;
   self->min_size_B = config->spec->min_size_B;
   self->device = device_of(config, gpu);
   find_layers(self, config->spec);
@@ -128,11 +147,33 @@ static bool check_input(const Compression *self, const CodecInput *input, const 
   return false;
 }
 
+/* Can the racks be told apart? */
+static bool check_racks(const Compression *self, GError **error)
+{
+  const char *cause = NULL;
+
+  if (self->rack_nodes == 0)
+    return true;
+  if (self->place != COMPRESS_UNITS)
+    cause = "this strategy encodes every tensor before any is summed: leave it out, or "
+            "choose a strategy that encodes buckets, such as ddp";
+  else if (self->codec->n_rounds > 1 || self->codec->after_backward)
+    cause = "this codec takes several rounds of all GPUs: leave it out, or choose another "
+            "codec";
+  else if (self->n_nodes % self->rack_nodes != 0)
+    cause = "the nodes do not fill their racks: choose a divisor of cluster.nodes";
+  if (cause != NULL)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "nodes_per_rack: %s", cause);
+  return cause == NULL;
+}
+
 bool compression_check(const Compression *self, GError **error)
 {
   const guint n = self->workload->gradients->len;
   CodecInput all = { .n_workers = self->n_workers };
 
+  if (!check_racks(self, error))
+    return false;
   if (self->place == COMPRESS_PIECES &&
       (self->codec->by_tensor || self->codec->after_backward)) {
     g_set_error(
@@ -194,7 +235,7 @@ static double encode_gradients(const Compression *self, const guint32 *gradients
   double full_B = 0;
 
   for (guint i = 0; i < n; i++) {
-    const CodecInput input = input_of(self, gradients[i]);
+    const CodecInput input = encoded_of(self, gradients[i]);
     if (!self->encodes[gradients[i]]) {
       full_B += gradient_at(self, gradients[i])->size_B;
     } else if (apart) {
@@ -213,7 +254,7 @@ static double encode_gradients(const Compression *self, const guint32 *gradients
 static void add_round(Encoding *encoding, CollKind kind, double size_B, double work_s)
 {
   encoding->rounds[encoding->n_rounds++] =
-    (CompressionRound){ .kind = kind, .size_B = size_B, .work_s = work_s };
+    (CompressionRound){ .kind = kind, .move = MOVE_N, .size_B = size_B, .work_s = work_s };
   encoding->buffer_B = MAX(encoding->buffer_B, size_B);
 }
 
@@ -241,6 +282,40 @@ static void add_rounds(const Compression *self, const Encoded *sum, Encoding *en
   }
 }
 
+/* In the rack, across, in the rack. */
+static void add_rack_rounds(const Compression *self, const Encoded *sum, double dense_B,
+                            Encoding *encoding)
+{
+  const guint n_racks = self->n_nodes / self->rack_nodes;
+  const bool adds = self->codec->exchange(self->params) == CODEC_SUM;
+  const double wire_B = sum->wire_B[0];
+  const CompressionRound rounds[] = {
+    { .kind = COLL_REDUCE_SCATTER, .move = MOVE_RACK_REDUCE_SCATTER, .size_B = dense_B },
+    { .kind = adds ? COLL_ALL_REDUCE : COLL_ALL_GATHER,
+      .move = adds ? MOVE_ACROSS_ALL_REDUCE : MOVE_ACROSS_ALL_GATHER,
+      .size_B = adds ? wire_B : wire_B * n_racks,
+      .work_s = codec_work_s(&sum->encode[0], &self->device) },
+    { .kind = COLL_ALL_GATHER,
+      .move = MOVE_RACK_ALL_GATHER,
+      .size_B = dense_B,
+      .work_s = codec_work_s(&sum->decode, &self->device) },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS(rounds); i++)
+    encoding->rounds[encoding->n_rounds++] = rounds[i];
+  encoding->buffer_B = MAX(encoding->buffer_B, rounds[1].size_B);
+  encoding->message_B += wire_B * self->n_workers / n_racks;
+}
+
+static double sum_B(const Compression *self, const guint32 *gradients, guint n)
+{
+  double size_B = 0;
+
+  for (guint i = 0; i < n; i++)
+    size_B += gradient_at(self, gradients[i])->size_B;
+  return size_B;
+}
+
 static Encoding encode(const Compression *self, const guint32 *gradients, guint n)
 {
   Encoding encoding = { 0 };
@@ -251,7 +326,9 @@ static Encoding encode(const Compression *self, const guint32 *gradients, guint 
     add_round(&encoding, COLL_ALL_REDUCE, full_B, 0);
     encoding.buffer_B = 0; /* in place */
   }
-  if (!sum.is_empty) {
+  if (!sum.is_empty && self->rack_nodes > 0)
+    add_rack_rounds(self, &sum, sum_B(self, gradients, n) - full_B, &encoding);
+  if (!sum.is_empty && self->rack_nodes == 0) {
     add_rounds(self, &sum, &encoding);
     encoding.encode_s = codec_work_s(&sum.encode[0], &self->device);
     encoding.decode_s = codec_work_s(&sum.decode, &self->device);
@@ -303,6 +380,16 @@ Encoding compression_encode_piece(const Compression *self, guint32 gradient, dou
     .decode_s = decode_s,
     .message_B = self->codec->wire_B(self->params, &input, 0),
   };
+}
+
+guint compression_moves(const Compression *compression)
+{
+  if (compression->rack_nodes == 0)
+    return 0;
+  return 1u << MOVE_RACK_REDUCE_SCATTER | 1u << MOVE_RACK_ALL_GATHER |
+         (compression->codec->exchange(compression->params) == CODEC_SUM
+            ? 1u << MOVE_ACROSS_ALL_REDUCE
+            : 1u << MOVE_ACROSS_ALL_GATHER);
 }
 
 bool compression_is_plain_sum(const Compression *compression)
@@ -383,7 +470,7 @@ double compression_state_B(const Compression *compression)
   if (compression->place == COMPRESS_PIECES)
     return 0;
   for (guint32 i = 0; i < compression->workload->gradients->len; i++) {
-    const CodecInput input = input_of(compression, i);
+    const CodecInput input = encoded_of(compression, i);
     if (compression->encodes[i] && compression->codec->state_B != NULL)
       state_B += compression->codec->state_B(compression->params, &input);
   }

@@ -6,6 +6,11 @@
  * an all-reduce of their own, as they are: their type differs from that of a message. A
  * unit is then a row of collectives, each with the work before it, and work at the end.
  *
+ * With nodes_per_rack only what leaves a rack of so many nodes is encoded: its GPUs
+ * reduce-scatter gradients as they are; each encodes its part of the rack's sum for the
+ * GPUs with its place in the other racks, decodes what they made of it, and the rack
+ * gathers the parts. A rule of operators: intra-rack links have room, uplinks do not.
+ *
  * Where encoding happens is the strategy's to say: each tensor alone before it is queued,
  * so that schedules see messages (Horovod), or all of a bucket at once (DDP).
  */
@@ -13,6 +18,7 @@
 
 #include "models/codec.h"
 #include "models/collective.h"
+#include "models/move.h"
 #include "models/workload.h"
 
 /** "compression" of a scenario, without the codec's own keys. */
@@ -20,6 +26,7 @@ typedef struct {
   guint64 min_size_B;      /**< smaller gradients are left alone */
   guint skip_first_layers; /**< of the layers with tensors, those nearest to the input */
   guint skip_last_layers;  /**< those nearest to the output */
+  guint nodes_per_rack; /**< COMPRESS_UNITS: only what crosses racks is encoded; 0: all */
   double kernel_launch_s;
   guint cpu_threads;   /**< COMPRESS_PIECES: of a host or server that work on a piece */
   double cpu_rate_Bps; /**< and what one of them moves */
@@ -51,8 +58,9 @@ typedef struct {
 } CompressionConfig;
 
 /**
- * NULL for the codec "none", and where pieces are pushed to nobody, on one node. The
- * workload must outlive it. Transfer: caller frees with compression_free().
+ * NULL for the codec "none", where pieces are pushed to nobody, on one node, and where
+ * nothing leaves the rack. The workload must outlive it. Transfer: caller frees with
+ * compression_free().
  */
 Compression *compression_new(const CompressionConfig *config, const Workload *workload,
                              const GpuSpec *gpu);
@@ -69,11 +77,12 @@ bool compression_check(const Compression *compression, GError **error);
 /** OR of the CollKind that units may become. */
 guint compression_kinds(const Compression *compression);
 
-/** The uncompressed gradients, then a codec's rounds. */
-#define COMPRESSION_MAX_ROUNDS (1 + CODEC_MAX_ROUNDS)
+/** The uncompressed gradients, then a codec's rounds, or the three of racks. */
+#define COMPRESSION_MAX_ROUNDS (2 + CODEC_MAX_ROUNDS)
 
 typedef struct {
   CollKind kind;
+  Move move;     /**< in place of the kind's collective; MOVE_N: none */
   double size_B; /**< of the collective: what all ranks have when it is done */
   double work_s; /**< of the codec before it [s] */
 } CompressionRound;
@@ -112,6 +121,9 @@ bool compression_is_plain_sum(const Compression *compression);
 /** Does what it sends in a later round depend on all of an earlier one? Then a message
  *  cannot travel in pieces. */
 bool compression_is_stepwise(const Compression *compression);
+
+/** OR of 1 << Move that units may take; 0 unless racks are told apart. */
+guint compression_moves(const Compression *compression);
 
 /** The codec's name. Borrowed. */
 const char *compression_codec(const Compression *compression);

@@ -27,6 +27,13 @@ const ParamSpec compression_params[] = {
 };
 
 const ParamSpec compression_gpu_params[] = {
+  { .key = "nodes_per_rack",
+    .type = PARAM_COUNT,
+    .offset = offsetof(CompressionSpec, nodes_per_rack),
+    .fallback = "0",
+    .max = 1e6,
+    .help = "encode only what leaves a rack of so many nodes in a row; 0: all",
+    .origin = "all, as pytorch's and horovod's compression" },
   { .key = "kernel_launch",
     .type = PARAM_SECONDS,
     .offset = offsetof(CompressionSpec, kernel_launch_s),

@@ -13,6 +13,10 @@ const char *const move_names[] = {
   [MOVE_LEADER_FROM_HOST] = "leader_from_host",
   [MOVE_RACK_PUSH] = "rack_push",
   [MOVE_RACK_PULL] = "rack_pull",
+  [MOVE_RACK_REDUCE_SCATTER] = "rack_reduce_scatter",
+  [MOVE_RACK_ALL_GATHER] = "rack_all_gather",
+  [MOVE_ACROSS_ALL_REDUCE] = "across_all_reduce",
+  [MOVE_ACROSS_ALL_GATHER] = "across_all_gather",
   [MOVE_PUSH] = "push",
   [MOVE_PULL] = "pull",
   [MOVE_CROSS_ALL_REDUCE] = "cross_all_reduce",
@@ -52,24 +56,49 @@ static guint group_gpus(const Topology *topology, const MoveSpec *spec)
   return spec->switch_gpus == 0 ? g : MIN(spec->switch_gpus, g);
 }
 
-static void add_ring(const Topology *topology, CollKind kind, guint first_gpu, guint n_gpus,
-                     CollPhase *phase)
+/* GPUs @p first, @p first + @p step, ... */
+typedef struct {
+  guint first, n, step;
+} Row;
+
+static void add_ring(const Topology *topology, CollKind kind, Row row, CollPhase *phase)
 {
-  g_autofree guint *gpus = g_new(guint, n_gpus);
+  g_autofree guint *gpus = g_new(guint, row.n);
   g_autoptr(GArray) phases = coll_phases_new();
 
-  for (guint i = 0; i < n_gpus; i++)
-    gpus[i] = first_gpu + i;
-  g_autoptr(Group) group = group_new(gpus, n_gpus, topology_gpus_per_node(topology));
-  const CollCall call = { .kind = kind, .group = group, .n_rails = 1 };
+  for (guint i = 0; i < row.n; i++)
+    gpus[i] = row.first + i * row.step;
+  g_autoptr(Group) group = group_new(gpus, row.n, topology_gpus_per_node(topology));
+  const CollCall call = { .kind = kind,
+                          .group = group,
+                          .n_rails = group->n_nodes > 1
+                                       ? MAX(topology_nics_per_node(topology), 1)
+                                       : 1 };
   coll_ring.phases(&call, topology, phases);
   for (guint p = 0; p < phases->len; p++) {
     const CollPhase *own = &g_array_index(phases, CollPhase, p);
     append_set(phase->set, own->set);
     phase->n_local_hops = MAX(phase->n_local_hops, own->n_local_hops);
+    phase->n_net_hops = MAX(phase->n_net_hops, own->n_net_hops);
     phase->path_latency_s = MAX(phase->path_latency_s, own->path_latency_s);
     phase->fill_s_per_B = MAX(phase->fill_s_per_B, own->fill_s_per_B);
   }
+}
+
+/* In every rack, or between them. */
+static CollPhase rack_rings(const Topology *topology, const MoveSpec *spec, CollKind kind,
+                            bool across, FlowSet *set)
+{
+  const guint n = topology_n_gpus(topology);
+  const guint rack = MAX(spec->rack_nodes, 1) * topology_gpus_per_node(topology);
+  CollPhase phase = { .set = set };
+
+  for (guint first = 0; first < (across ? rack : n); first += across ? 1 : rack)
+    add_ring(topology, kind,
+             across ? (Row){ .first = first, .n = n / rack, .step = rack }
+                    : (Row){ .first = first, .n = rack, .step = 1 },
+             &phase);
+  return phase;
 }
 
 static CollPhase local_rings(const Topology *topology, const MoveSpec *spec, CollKind kind,
@@ -80,7 +109,9 @@ static CollPhase local_rings(const Topology *topology, const MoveSpec *spec, Col
 
   for (guint node = first_node(spec); node < end_node(topology, spec); node++)
     for (guint first = 0; first < g; first += part)
-      add_ring(topology, kind, node * g + first, MIN(part, g - first), &phase);
+      add_ring(topology, kind,
+               (Row){ .first = node * g + first, .n = MIN(part, g - first), .step = 1 },
+               &phase);
   return phase;
 }
 
@@ -210,6 +241,18 @@ CollPhase move_phase(const Topology *topology, const MoveSpec *spec)
   case MOVE_RACK_PUSH:
   case MOVE_RACK_PULL:
     phase = exchange_with(topology, spec, move == MOVE_RACK_PUSH, true, set);
+    break;
+  case MOVE_RACK_REDUCE_SCATTER:
+    phase = rack_rings(topology, spec, COLL_REDUCE_SCATTER, false, set);
+    break;
+  case MOVE_RACK_ALL_GATHER:
+    phase = rack_rings(topology, spec, COLL_ALL_GATHER, false, set);
+    break;
+  case MOVE_ACROSS_ALL_REDUCE:
+    phase = rack_rings(topology, spec, COLL_ALL_REDUCE, true, set);
+    break;
+  case MOVE_ACROSS_ALL_GATHER:
+    phase = rack_rings(topology, spec, COLL_ALL_GATHER, true, set);
     break;
   case MOVE_CROSS_ALL_REDUCE:
     phase = cross_rings(topology, set);

@@ -22,12 +22,17 @@ typedef enum {
   MOVE_LEADER_FROM_HOST,     /**< and back */
   MOVE_RACK_PUSH,            /**< every node sends the message to the first of its rack */
   MOVE_RACK_PULL,            /**< and back */
-  MOVE_PUSH,                 /**< every node, of racks the first, sends the message to one
-                                  machine */
-  MOVE_PULL,                 /**< that machine sends it to them */
-  MOVE_CROSS_ALL_REDUCE,     /**< rings of the GPUs with one place in their nodes, each for
-                                  its part */
-  MOVE_HOST_ALL_REDUCE,      /**< a ring of the nodes' host memories */
+  MOVE_RACK_REDUCE_SCATTER,  /**< a ring of all GPUs of every rack */
+  MOVE_RACK_ALL_GATHER,      /**< and back */
+  MOVE_ACROSS_ALL_REDUCE, /**< rings of the GPUs with one place in their racks, each for a
+                               message of its own */
+  MOVE_ACROSS_ALL_GATHER, /**< the same, of as many messages as there are racks */
+  MOVE_PUSH,              /**< every node, of racks the first, sends the message to one
+                               machine */
+  MOVE_PULL,              /**< that machine sends it to them */
+  MOVE_CROSS_ALL_REDUCE,  /**< rings of the GPUs with one place in their nodes, each for
+                               its part */
+  MOVE_HOST_ALL_REDUCE,   /**< a ring of the nodes' host memories */
   MOVE_N
 } Move;
 
@@ -40,9 +45,10 @@ bool move_needs_server(Move move);
 /** A move, and who takes part. */
 typedef struct {
   Move move;
-  guint machine;     /**< that serves, of topology_n_machines(); push and pull only */
-  guint one_node;    /**< 1 + the only node that moves anything; 0: all nodes do */
-  guint rack_nodes;  /**< nodes in a row that have one aggregator, the first; 0: one */
+  guint machine;    /**< that serves, of topology_n_machines(); push and pull only */
+  guint one_node;   /**< 1 + the only node that moves anything; 0: all nodes do */
+  guint rack_nodes; /**< nodes in a row that are a rack, and have one aggregator, the first;
+                         0: one */
   guint switch_gpus; /**< GPUs in a row that sum among themselves; 0: all of a node */
 } MoveSpec;
 

@@ -50,8 +50,9 @@ static const ModuleChoice library_choice = { "library", "name", library_table, "
                                              NULL };
 
 /* Their rows stand in models/compression_params.c. */
-static const char *const gpu_extra[] = { "min_size", "skip_first_layers",
-                                         "skip_last_layers", "kernel_launch", NULL };
+static const char *const gpu_extra[] = { "min_size",         "skip_first_layers",
+                                         "skip_last_layers", "nodes_per_rack",
+                                         "kernel_launch",    NULL };
 static const char *const cpu_extra[] = { "min_size",         "skip_first_layers",
                                          "skip_last_layers", "cpu_threads",
                                          "cpu_rate",         NULL };

@@ -45,6 +45,12 @@ static void count_round(Timeline *timeline, CollKind kind, double size_B)
   timeline->largest_kind = kind;
 }
 
+/* These are no collectives of all GPUs. */
+static bool in_rack(const CompressionRound *round)
+{
+  return round->move == MOVE_RACK_REDUCE_SCATTER || round->move == MOVE_RACK_ALL_GATHER;
+}
+
 static void count(const Item *item, Timeline *timeline)
 {
   const Encoding *encoding = &item->encoding;
@@ -59,7 +65,8 @@ static void count(const Item *item, Timeline *timeline)
     count_round(timeline, COLL_ALL_REDUCE, encoding->message_B);
   timeline->buffer_B = MAX(timeline->buffer_B, encoding->buffer_B);
   for (guint r = 0; r < encoding->n_rounds; r++)
-    count_round(timeline, encoding->rounds[r].kind, encoding->rounds[r].size_B);
+    if (!in_rack(&encoding->rounds[r]))
+      count_round(timeline, encoding->rounds[r].kind, encoding->rounds[r].size_B);
 }
 
 /* A piece of a gradient is encoded as a whole, or not at all. */

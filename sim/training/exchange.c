@@ -334,6 +334,12 @@ ContentionLoad exchange_kernels(const Exchange *exchange, CollKind kind,
                              choice->n_channels > 0 && took_s > 0 ? sent_B / took_s : 0 };
 }
 
+ExchangePhase exchange_move_by(const Exchange *exchange, Move move, const CollTerms *terms,
+                               double size_B)
+{
+  return phase_of(find_move(exchange, move, 0, 0), 0, terms, size_B);
+}
+
 void exchange_transfer(Engine *engine, const ExchangePhase *phase)
 {
   const double end_s = engine_now_s(engine) + phase->least_s;

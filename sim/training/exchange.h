@@ -96,6 +96,10 @@ ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,
 ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, guint server,
                             double alpha_s, double size_B);
 
+/** The same at the costs of a library, its own protocol's wire factor included. */
+ExchangePhase exchange_move_by(const Exchange *exchange, Move move, const CollTerms *terms,
+                               double size_B);
+
 /** Run every message of a collective, in place of its phases. False if they were not
  *  announced: run the phases. */
 bool exchange_run_messages(Exchange *exchange, CollKind kind, const LibraryChoice *choice,

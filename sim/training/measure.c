@@ -224,6 +224,12 @@ static void measure_exchange(const Job *job, Result *result)
     result->bottleneck = g_strdup(moves_bottleneck(job, largest_B));
     return;
   }
+  if (coded && compression_moves(job->compression) != 0) {
+    result->algorithm = g_strdup("racks/ring");
+    result->bottleneck =
+      g_strdup(exchange_bottleneck(job->exchange, COLL_ALL_REDUCE, largest_B));
+    return;
+  }
   const CollKind kind = coded ? timeline->largest_kind : stage->collective;
   const LibraryChoice choice = exchange_choose(job->exchange, kind, largest_B);
   result->algorithm =

@@ -262,6 +262,20 @@ static void run_move(Job *job, const Stage *stage, const Item *item)
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
 }
 
+/* Of racks: rings with the costs that the library has for as large an all-reduce. */
+static void run_round_move(Job *job, const CompressionRound *round)
+{
+  const LibraryChoice choice =
+    exchange_choose(job->exchange, COLL_ALL_REDUCE, round->size_B);
+  const ExchangePhase phase =
+    exchange_move_by(job->exchange, round->move, &choice.terms, round->size_B);
+
+  timeline_depart(&job->timeline, engine_now_s(job->engine));
+  engine_sleep(job->engine, choice.launch_s);
+  transfer(job, &phase);
+  timeline_arrive(&job->timeline, engine_now_s(job->engine));
+}
+
 static void run_rounds(const Server *server, const Item *item)
 {
   const Encoding *encoding = &item->encoding;
@@ -269,7 +283,10 @@ static void run_rounds(const Server *server, const Item *item)
   for (guint r = 0; r < encoding->n_rounds; r++) {
     const CompressionRound *round = &encoding->rounds[r];
     engine_sleep(item->job->engine, round->work_s);
-    run_collective(server, item, round->kind, round->size_B);
+    if (round->move != MOVE_N)
+      run_round_move(item->job, round);
+    else
+      run_collective(server, item, round->kind, round->size_B);
   }
 }
 

@@ -171,6 +171,10 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
   }
   if (compression != NULL)
     needs.kinds |= compression_kinds(compression);
+  if (compression != NULL && compression_moves(compression) != 0) {
+    needs.moves |= compression_moves(compression);
+    needs.rack_nodes = setup->compression.nodes_per_rack;
+  }
   return exchange_new(setup, &needs, error);
 }
 
