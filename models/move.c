@@ -121,13 +121,14 @@ static CollPhase staging(const Topology *topology, const MoveSpec *spec, bool to
 {
   g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   const guint g = topology_gpus_per_node(topology);
-  const double share = leaders ? 1 : 1.0 / group_gpus(topology, spec);
+  const guint part = group_gpus(topology, spec);
 
   for (guint node = first_node(spec); node < end_node(topology, spec); node++)
     for (guint local = 0; local < (leaders ? 1 : g); local++) {
       g_array_set_size(links, 0);
       topology_route_staging(topology, node * g + local, to_host, links);
-      flow_set_add(set, share, INFINITY, (const guint32 *)(const void *)links->data,
+      const guint n_parts = leaders ? 1 : MIN(part, g - local / part * part);
+      flow_set_add(set, 1.0 / n_parts, INFINITY, (const guint32 *)(const void *)links->data,
                    links->len);
     }
   return (CollPhase){ .set = set };

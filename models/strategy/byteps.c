@@ -7,6 +7,9 @@
  * their gradients become ready. `servers` CPU machines of their own sum; with mixed_mode
  * the GPU machines sum as well, each part as large as its NIC can take.
  *
+ * GPUs under one PCIe switch sum among themselves; with more switches than one the host
+ * adds their sums, so that nothing goes from switch to switch.
+ *
  * A codec works between machines only: the host's threads encode each partition on its way
  * to the server, which decodes every push, adds, and encodes the sum; the hosts decode
  * that. BytePS leaves tensors below 64 KiB alone: "min_size" says so.
@@ -26,6 +29,8 @@ typedef struct {
   guint placement; /* Placement */
   bool cross_barrier;
   bool enable_async;
+  guint pcie_switch_size;
+  guint omp_thread_per_gpu;
   guint server_engine_thread;
   double server_sum_rate_Bps;
   double message_latency_s;
@@ -57,6 +62,14 @@ static const ParamSpec byteps_params[] = {
   { .key = "enable_async", .type = PARAM_BOOL, .offset = offsetof(BytepsParams, enable_async),
     .fallback = "false", .help = "servers add pushes when they come; no node waits for others",
     .origin = "byteps 0.2.5 server.cc, BYTEPS_ENABLE_ASYNC" },
+  { .key = "pcie_switch_size", .type = PARAM_COUNT,
+    .offset = offsetof(BytepsParams, pcie_switch_size), .fallback = "8", .min = 1, .max = 1024,
+    .help = "GPUs that sum among themselves; the host adds the sums of several such switches",
+    .origin = "byteps 0.2.5 nccl_manager.cc, BYTEPS_PCIE_SWITCH_SIZE" },
+  { .key = "omp_thread_per_gpu", .type = PARAM_COUNT,
+    .offset = offsetof(BytepsParams, omp_thread_per_gpu), .fallback = "4", .min = 1, .max = 1024,
+    .help = "threads that add for one GPU, each at server_sum_rate, across switches",
+    .origin = "byteps 0.2.5 cpu_reducer.cc, BYTEPS_OMP_THREAD_PER_GPU" },
   { .key = "server_engine_thread", .type = PARAM_COUNT,
     .offset = offsetof(BytepsParams, server_engine_thread), .fallback = "4", .min = 1,
     .max = 1024, .help = "threads that sum on a server",
@@ -107,6 +120,8 @@ static void byteps_compose(const void *params, const StrategyContext *context,
     .consistency = self->enable_async ? CONSISTENCY_ASYNC : CONSISTENCY_SYNC,
     .credit_B = (double)self->credit * (double)self->partition_B,
     .server_sum_Bps = self->server_engine_thread * self->server_sum_rate_Bps,
+    .switch_gpus = self->pcie_switch_size,
+    .host_sum_Bps = self->omp_thread_per_gpu * self->server_sum_rate_Bps,
     .message_s = self->message_latency_s,
     .kernel_launch_s = self->kernel_launch_s,
   };

@@ -99,6 +99,25 @@ static void add_sum(Pipeline *pipeline, const ServersPlan *plan,
                                           plan->server_sum_Bps });
 }
 
+/* The sums of the switches meet in host memory, where each GPU's process adds its part. */
+static void add_switch_sum(Pipeline *pipeline, const ServersPlan *plan,
+                           const StrategyContext *context)
+{
+  const guint part = plan->switch_gpus;
+  const guint n_switches = (context->gpus_per_node + part - 1) / part;
+
+  pipeline_add_stage(
+    pipeline, &(Stage){ .name = "pcie_reduce",
+                        .kind = STAGE_WAIT,
+                        .resource = pipeline_add_resource(pipeline, "pcie reduce", 1),
+                        .per_B_s = (n_switches - 1.0) / part / plan->host_sum_Bps });
+}
+
+static bool has_switches(const ServersPlan *plan, const StrategyContext *context)
+{
+  return plan->switch_gpus > 0 && plan->switch_gpus < context->gpus_per_node;
+}
+
 /* Host memory and servers between the local stages. */
 static void add_network(Pipeline *pipeline, const ServersPlan *plan,
                         const StrategyContext *context)
@@ -109,6 +128,8 @@ static void add_network(Pipeline *pipeline, const ServersPlan *plan,
 
   add_copy(pipeline, "copy_d2h", plan->by_leaders ? MOVE_LEADER_TO_HOST : MOVE_TO_HOST,
            plan->kernel_launch_s);
+  if (has_switches(plan, context))
+    add_switch_sum(pipeline, plan, context);
   if (racks)
     add_rack_push(pipeline, plan);
   strategy_add_encode(pipeline, context, threads);
@@ -159,6 +180,7 @@ void servers_compose(const ServersPlan *plan, const StrategyContext *context,
     out->n_servers = plan->n_servers;
     out->n_extra_servers = plan->n_extra;
     out->rack_nodes = plan->rack_nodes;
+    out->switch_gpus = has_switches(plan, context) ? plan->switch_gpus : 0;
     out->consistency = plan->consistency;
     out->staleness = plan->staleness;
     out->n_pieces = plan->pieces->len;

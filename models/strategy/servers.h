@@ -29,7 +29,9 @@ typedef struct {
   double update_passes;  /**< further passes over the sum before it is pulled */
   bool pulls_in_full;    /**< a codec's messages are pushed only; what is pulled is whole */
   Consistency consistency;
-  guint staleness;  /**< CONSISTENCY_SSP */
+  guint staleness;   /**< CONSISTENCY_SSP */
+  guint switch_gpus; /**< GPUs that sum among themselves, the host adds such sums; 0: all */
+  double host_sum_Bps; /**< what the host adds for one GPU [B/s] */
   bool by_leaders;  /**< one GPU of a node sums and goes to its host, not each its part */
   guint rack_nodes; /**< nodes whose first one sums before servers do; 0, 1: none */
   double message_s; /**< handling of one message, each way [s] */

@@ -118,6 +118,23 @@ static void test_a_leader_stands_for_its_node(void)
   CU_ASSERT(stage_s(leader, "local_broadcast") > 0);
 }
 
+/* Four GPUs in two switches: each copies a half, not a quarter, and the host adds a half
+ * for each: 100 MB / 2 at four threads of 4.5 GB/s. */
+static void test_the_host_adds_the_sums_of_switches(void)
+{
+  g_autoptr(Result) one =
+    run_coded("pcie_4", "{\"name\": \"byteps\", \"partition\": \"1 GB\"}", "{}");
+  g_autoptr(Result) two = run_coded(
+    "pcie_4", "{\"name\": \"byteps\", \"partition\": \"1 GB\", \"pcie_switch_size\": 2}",
+    "{}");
+
+  CU_ASSERT_EQUAL(stage_s(one, "pcie_reduce"), 0);
+  CU_ASSERT_DOUBLE_EQUAL(stage_s(two, "pcie_reduce"), M_B / 2 / 18e9, 1e-9);
+  CU_ASSERT(stage_s(two, "copy_d2h") > 1.5 * stage_s(one, "copy_d2h"));
+  CU_ASSERT(stage_s(two, "local_reduce_scatter") < stage_s(one, "local_reduce_scatter"));
+  CU_ASSERT_DOUBLE_EQUAL(stage_s(two, "push") / stage_s(one, "push"), 1, TOL_ENGINE);
+}
+
 /* What is pushed is encoded, what is pulled is not; the host encodes once, the server
  * decodes eight pushes: fp16 moves 6 B a value each time. */
 static void test_servers_decode_pushes_and_answer_in_full(void)
@@ -210,6 +227,7 @@ static void test_folded_equals_explicit_for_every_server(void)
       "{\"codec\": \"fp16\"}" },
     { 24, "{\"name\": \"byteps\", \"servers\": 3, \"mixed_mode\": true}", "{}" },
     { 6, "{\"name\": \"byteps\"}", "{\"codec\": \"onebit\"}" },
+    { 3, "{\"name\": \"byteps\", \"pcie_switch_size\": 3}", "{}" },
     { 4, "{\"name\": \"bytescheduler\", \"partition\": 500000}",
       "{\"codec\": \"onebit\"}" },
     { 3, "{\"name\": \"bandwidth_policy\", \"streams\": 2}", "{\"codec\": \"fp16\"}" },
@@ -233,6 +251,7 @@ int main(void)
   CU_ADD_TEST(suite, test_servers_share_an_array);
   CU_ADD_TEST(suite, test_racks_sum_before_servers_do);
   CU_ADD_TEST(suite, test_a_leader_stands_for_its_node);
+  CU_ADD_TEST(suite, test_the_host_adds_the_sums_of_switches);
   CU_ADD_TEST(suite, test_servers_decode_pushes_and_answer_in_full);
   CU_ADD_TEST(suite, test_only_what_leaves_a_rack_is_encoded);
   CU_ADD_TEST(suite, test_messages_are_cut_and_summed_in_pieces);
