@@ -18,6 +18,15 @@ static const ParamSpec synthetic_params[] = {
   { .key = "bandwidth", .type = PARAM_RATE,
     .offset = offsetof(SyntheticParams, bandwidth_Bps), .fallback = "10 GB/s",
     .help = "of send_recv and of the ring" },
+  { .key = "eager_limit", .type = PARAM_BYTES, .offset = offsetof(SyntheticParams, eager_B),
+    .fallback = "0", .max = 1e15,
+    .help = "smaller messages of send_recv are copied, without a handshake" },
+  { .key = "eager_copies", .type = PARAM_NUMBER,
+    .offset = offsetof(SyntheticParams, eager_copies), .fallback = "4", .min = 1, .max = 100,
+    .help = "how much longer their bytes take" },
+  { .key = "handshake", .type = PARAM_SECONDS,
+    .offset = offsetof(SyntheticParams, handshake_s), .fallback = "0 s", .max = 1,
+    .help = "before a message that is not copied" },
   { .key = "launch", .type = PARAM_SECONDS, .offset = offsetof(SyntheticParams, launch_s),
     .fallback = "8 us", .max = 1, .help = "of all_reduce, once" },
   { .key = "intra", .type = PARAM_SECONDS, .offset = offsetof(SyntheticParams, intra_s),
@@ -55,7 +64,10 @@ double synthetic_law_s(const SyntheticParams *params, const Sample *cell)
     return cell->size / params->peak_flops *
            (1 + pow(params->half_flop / cell->size, params->sharpness));
   if (strcmp(cell->probe, "send_recv") == 0)
-    return params->alpha_s + cell->size / params->bandwidth_Bps;
+    return params->alpha_s +
+           (cell->size < (double)params->eager_B ? 0 : params->handshake_s) +
+           cell->size / params->bandwidth_Bps *
+             (cell->size < (double)params->eager_B ? params->eager_copies : 1);
 
   const double n = cell->ranks, steps = 2 * (n - 1);
   const double n_inter = cell->nodes == 1 ? 0 : 2.0 * cell->nodes - 1;
@@ -109,8 +121,10 @@ static GPtrArray *synthetic_cells(Backend *backend)
   sample_set(&gemm->library, "synthetic");
   sample_set(&gemm->dtype, "bf16");
   gemm->axis = SAMPLE_FLOPS;
-  for (double n = 128; n <= 16384; n *= 2) /* squares of n x n: 2 n^3 operations */
+  for (double n = 128; n <= 16384; n *= 2) { /* squares of n x n: 2 n^3 operations */
     add_cell(cells, gemm, 2 * n * n * n);
+    add_cell(cells, gemm, 2 * pow(1.5 * n, 3));
+  }
   return cells;
 }
 

@@ -3,7 +3,8 @@
  * @brief A machine whose laws are known: what a fit has to find again.
  *
  * Three probes, each with the law of the real thing:
- * - send_recv   alpha + size / bandwidth
+ * - send_recv   alpha + size / bandwidth; below the eager limit another bandwidth, above
+ *               it a handshake
  * - all_reduce  a ring of nodes x gpus ranks: 2 (n - 1) steps, of which 2 nodes - 1 leave a
  *               node if there are several; each step costs its hop, and the bytes
  *               2 (n - 1) / n / bandwidth
@@ -18,6 +19,9 @@
 typedef struct {
   double alpha_s;       /**< of send_recv */
   double bandwidth_Bps; /**< of send_recv and of the ring */
+  guint64 eager_B;      /**< smaller messages are copied, without a handshake */
+  double eager_copies;  /**< how much longer their bytes take */
+  double handshake_s;   /**< before the others */
   double launch_s;      /**< of all_reduce, once */
   double intra_s;       /**< a step inside a node */
   double inter_s;       /**< a step between nodes */
