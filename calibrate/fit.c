@@ -125,8 +125,8 @@ static void judge(const Law *law, const GArray *points, guint n_samples,
          law->id, n_samples - points->len, n_samples);
 }
 
-static void fit_curve(const GPtrArray *curve, Source source, const FitOptions *options,
-                      GPtrArray *laws, GPtrArray *warnings)
+static void fit_curve(const GPtrArray *curve, const FitOptions *options, GPtrArray *laws,
+                      GPtrArray *warnings)
 {
   const Sample *key = g_ptr_array_index(curve, 0);
   g_autoptr(GArray) points = fit_points(curve);
@@ -137,7 +137,6 @@ static void fit_curve(const GPtrArray *curve, Source source, const FitOptions *o
          points->len);
     return;
   }
-  law->source = source;
   judge(law, points, curve->len, warnings);
   g_ptr_array_add(laws, law);
 }
@@ -155,7 +154,7 @@ static bool same_machine(const Sample *a, const Sample *b)
 
 /* Operations share the steps and bytes of their machine, so all of them are fitted at once,
  * and each gets the law. */
-static void fit_sizes_of_cluster(const GPtrArray *samples, const Sample *key, Source source,
+static void fit_sizes_of_cluster(const GPtrArray *samples, const Sample *key,
                                  const FitOptions *options, GPtrArray *laws)
 {
   g_autoptr(GPtrArray) alike = g_ptr_array_new();
@@ -172,12 +171,10 @@ static void fit_sizes_of_cluster(const GPtrArray *samples, const Sample *key, So
   Law *law = has_other ? fit_hops(key, alike, options) : NULL;
   if (law == NULL)
     return;
-  law->source = source;
   g_ptr_array_add(laws, law);
 }
 
-GPtrArray *fit_all(const GPtrArray *samples, Source source, const FitOptions *options,
-                   GPtrArray *warnings)
+GPtrArray *fit_all(const GPtrArray *samples, const FitOptions *options, GPtrArray *warnings)
 {
   GPtrArray *laws = g_ptr_array_new_with_free_func((GDestroyNotify)law_free);
   g_autoptr(GPtrArray) curve = g_ptr_array_new();
@@ -188,12 +185,12 @@ GPtrArray *fit_all(const GPtrArray *samples, Source source, const FitOptions *op
     g_ptr_array_add(curve, (gpointer)sample);
     if (next != NULL && sample_same_curve(sample, next))
       continue;
-    fit_curve(curve, source, options, laws, warnings);
+    fit_curve(curve, options, laws, warnings);
     g_ptr_array_set_size(curve, 0);
     const bool is_last = next == NULL || strcmp(next->probe, sample->probe) != 0 ||
                          !same_machine(sample, next);
     if (hops_known(sample) && is_last)
-      fit_sizes_of_cluster(samples, sample, source, options, laws);
+      fit_sizes_of_cluster(samples, sample, options, laws);
   }
   return laws;
 }

@@ -33,7 +33,7 @@ typedef struct {
  * @param warnings  sentences are appended (char *, owned); may be NULL
  * @return GPtrArray of Law, in the order of the samples. Transfer: caller unrefs.
  */
-GPtrArray *fit_all(const GPtrArray *samples, Source source, const FitOptions *options,
+GPtrArray *fit_all(const GPtrArray *samples, const FitOptions *options,
                    GPtrArray *warnings);
 
 /** Points of one curve as an array of LawKnot: by size, those of one size that differ by

@@ -11,14 +11,6 @@ const char *const law_form_names[] = {
   [LAW_CONTENTION] = "contention", NULL,
 };
 
-const char *const source_names[] = {
-  [SOURCE_MEASURED] = "measured",
-  [SOURCE_IMPORTED] = "imported",
-  [SOURCE_PRESET] = "preset",
-  [SOURCE_EXTRAPOLATED] = "extrapolated",
-  NULL,
-};
-
 /* "all_reduce/nccl 2.28.9/ring/16 ranks/2 nodes": what the key says, and the form if it
  * joins several curves. */
 static char *id_of(const Sample *key, LawForm form)
@@ -56,6 +48,7 @@ Law *law_new(const Sample *key, LawForm form)
   g_array_set_clear_func(law->parameters, parameter_clear);
   law->candidates = g_array_new(FALSE, TRUE, sizeof(LawCandidate));
   law->knots = g_array_new(FALSE, TRUE, sizeof(LawKnot));
+  law->source = key->source;
   law->nodes_from = law->nodes_to = key->nodes;
   return law;
 }

@@ -19,17 +19,6 @@ typedef enum {
 /** "piecewise", ...; NULL-terminated. */
 extern const char *const law_form_names[];
 
-/** Where numbers come from. */
-typedef enum {
-  SOURCE_MEASURED,
-  SOURCE_IMPORTED,
-  SOURCE_PRESET,
-  SOURCE_EXTRAPOLATED
-} Source;
-
-/** "measured", "imported", "preset", "extrapolated"; NULL-terminated. */
-extern const char *const source_names[];
-
 /** A number and the interval that holds it with 95 %. */
 typedef struct {
   double value, low, high;
@@ -73,7 +62,7 @@ typedef struct {
   Sample *key; /**< names the curve; times and size unset; ranks and nodes 0 where the
                     law holds for several */
   LawForm form;
-  Source source;
+  Source source;               /**< the key's */
   GArray *segments;            /**< of LawSegment, LAW_PIECEWISE only */
   GArray *parameters;          /**< of LawParameter, the other forms */
   GArray *candidates;          /**< of LawCandidate, LAW_PIECEWISE only */

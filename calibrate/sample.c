@@ -13,6 +13,14 @@ static const double rejected_sigmas = 5;
 static const double least_mad_share = 1e-3;
 static const double noisy_share = 0.1;
 
+const char *const source_names[] = {
+  [SOURCE_MEASURED] = "measured",
+  [SOURCE_IMPORTED] = "imported",
+  [SOURCE_PRESET] = "preset",
+  [SOURCE_EXTRAPOLATED] = "extrapolated",
+  NULL,
+};
+
 /* The texts that name a cell, in the order of CSV and of sorting. */
 static const size_t text_offsets[] = {
   offsetof(Sample, probe), offsetof(Sample, library), offsetof(Sample, algo),
@@ -136,7 +144,9 @@ static int compare_curves(const Sample *a, const Sample *b)
     return a->nodes < b->nodes ? -1 : 1;
   if (a->ranks != b->ranks)
     return a->ranks < b->ranks ? -1 : 1;
-  return (int)a->axis - (int)b->axis;
+  if (a->axis != b->axis)
+    return (int)a->axis - (int)b->axis;
+  return (int)a->source - (int)b->source;
 }
 
 bool sample_same_curve(const Sample *a, const Sample *b)
@@ -228,14 +238,14 @@ static void append_row(const Sample *sample, GString *out)
     append_number(out, times_s[i]);
   g_string_append_printf(out, "%u,%u,", sample->n, sample->n_rejected);
   append_number(out, sample->run_spread);
-  g_string_append_printf(out, "%s\n", flags);
+  g_string_append_printf(out, "%s,%s\n", flags, source_names[sample->source]);
 }
 
 void sample_write_csv(const GPtrArray *samples, GString *out)
 {
   g_string_append(out,
                   "probe,library,algo,proto,dtype,regime,place,variant,ranks,nodes,axis,"
-                  "size,median_s,mad_s,min_s,p95_s,n,n_rejected,run_spread,flags\n");
+                  "size,median_s,mad_s,min_s,p95_s,n,n_rejected,run_spread,flags,source\n");
   for (guint i = 0; i < samples->len; i++)
     append_row(g_ptr_array_index(samples, i), out);
 }

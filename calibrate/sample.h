@@ -18,6 +18,17 @@ typedef enum {
   SAMPLE_COUNT, /**< calls, CTAs, connections: the probe says what */
 } SampleAxis;
 
+/** Where numbers come from. */
+typedef enum {
+  SOURCE_MEASURED, /**< here */
+  SOURCE_IMPORTED, /**< from a log that somebody else wrote */
+  SOURCE_PRESET,
+  SOURCE_EXTRAPOLATED,
+} Source;
+
+/** "measured", "imported", "preset", "extrapolated"; NULL-terminated. */
+extern const char *const source_names[];
+
 /** Why a cell deserves less trust; bits. */
 typedef enum {
   SAMPLE_NOISY = 1 << 0,          /**< more than a tenth of its repetitions were rejected */
@@ -58,6 +69,7 @@ typedef struct {
   double run_spread; /**< (max - min) / median of the medians of separate passes, 0..; 0 if
                           there was one pass */
   guint flags;       /**< SampleFlags */
+  Source source;
 } Sample;
 
 Sample *sample_new(const char *probe);

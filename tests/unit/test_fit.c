@@ -49,7 +49,7 @@ static GPtrArray *sweep(const SyntheticParams *params, const char *probe)
 
 static Law *first_law(const GPtrArray *samples, LawForm form, const FitOptions *options)
 {
-  g_autoptr(GPtrArray) laws = fit_all(samples, SOURCE_MEASURED, options, NULL);
+  g_autoptr(GPtrArray) laws = fit_all(samples, options, NULL);
 
   for (guint i = 0; i < laws->len; i++)
     if (((const Law *)g_ptr_array_index(laws, i))->form == form)
@@ -289,7 +289,7 @@ static void test_few_or_failed_points_make_a_floor_or_nothing(void)
 
   for (guint i = 0; i < samples->len; i++)
     ((Sample *)g_ptr_array_index(samples, i))->ranks = 2;
-  g_autoptr(GPtrArray) none = fit_all(samples, SOURCE_MEASURED, &options, warnings);
+  g_autoptr(GPtrArray) none = fit_all(samples, &options, warnings);
   CU_ASSERT_EQUAL(none->len, 0);
   CU_ASSERT_EQUAL(warnings->len, 1);
   g_autoptr(GPtrArray) one = exact("launch", floor_and_line_s, 1);

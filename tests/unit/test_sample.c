@@ -92,7 +92,7 @@ static void test_csv_quotes_what_needs_it(void)
   sample_write_csv(samples, csv);
   const char *row = strchr(csv->str, '\n') + 1;
   CU_ASSERT_STRING_EQUAL(row, "gemm,,,,,,,\"m=1, \"\"k\"\"=2\",1,1,flops,2e+09,0.001,0,0,0,"
-                              "3,0,0,noisy|busy\n");
+                              "3,0,0,noisy|busy,measured\n");
 }
 
 static void test_flags_are_read_by_their_names(void)
