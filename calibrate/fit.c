@@ -50,6 +50,31 @@ static gint compare_points(gconstpointer a, gconstpointer b)
   return one->time_s < other->time_s ? -1 : one->time_s > other->time_s;
 }
 
+/* Cuts are sought among all pairs of points: many runs of a size become one median, and of
+ * very many sizes some are enough. */
+static void thin_out(GArray *points)
+{
+  enum { ENOUGH = 256 };
+  guint n = 0;
+
+  for (guint first = 0, last = 0; points->len > ENOUGH && first < points->len;
+       first = last + 1) {
+    const LawKnot knot = g_array_index(points, LawKnot, first);
+    for (last = first; last + 1 < points->len &&
+                       g_array_index(points, LawKnot, last + 1).size == knot.size;)
+      last++;
+    g_array_index(points, LawKnot, n++) =
+      g_array_index(points, LawKnot, (first + last) / 2);
+  }
+  if (n > 0)
+    g_array_set_size(points, n);
+  const guint step = (points->len + ENOUGH - 1) / ENOUGH;
+  for (n = 0; n * step < points->len && step > 1; n++)
+    g_array_index(points, LawKnot, n) = g_array_index(points, LawKnot, n * step);
+  if (step > 1)
+    g_array_set_size(points, n);
+}
+
 GArray *fit_points(const GPtrArray *samples)
 {
   GArray *points = g_array_new(FALSE, FALSE, sizeof(LawKnot));
@@ -71,6 +96,7 @@ GArray *fit_points(const GPtrArray *samples)
       g_array_index(points, LawKnot, n++) = point;
   }
   g_array_set_size(points, n);
+  thin_out(points);
   return points;
 }
 

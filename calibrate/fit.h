@@ -37,7 +37,7 @@ GPtrArray *fit_all(const GPtrArray *samples, const FitOptions *options,
                    GPtrArray *warnings);
 
 /** Points of one curve as an array of LawKnot: by size, those of one size that differ by
- *  more than 1.5 without the slower ones. Transfer: caller unrefs.
+ *  more than 1.5 without the slower ones, at most some hundred. Transfer: caller unrefs.
  *  @param samples  one curve, borrowed */
 GArray *fit_points(const GPtrArray *samples);
 

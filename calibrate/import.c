@@ -310,6 +310,8 @@ static Imported *import_stream(const char *name, GInputStream *raw,
     return NULL;
   if (importer != NULL)
     *importer = ops;
+  for (guint i = 0; i < imported->samples->len; i++)
+    ((Sample *)g_ptr_array_index(imported->samples, i))->source = SOURCE_IMPORTED;
   return g_steal_pointer(&imported);
 }
 

@@ -12,7 +12,7 @@ awk '
 BEGIN {
   may["sim/base"]     = "sim/base"
   may["models"]       = "sim/base models"
-  may["sim/scenario"] = "sim/base models sim/scenario"
+  may["sim/scenario"] = "sim/base models calibrate sim/scenario"
   may["sim/engine"]   = "sim/base models sim/engine"
   may["sim/training"] = "sim/base models sim/engine sim/training"
   may["sim/output"]   = "sim/base models sim/output"

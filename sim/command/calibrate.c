@@ -12,6 +12,8 @@ const Command *const calibrate_table[] = {
   &calibrate_host,
   &calibrate_import,
   &calibrate_synthetic,
+  &calibrate_show,
+  &calibrate_check,
   NULL,
 };
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "calibrate/profile.h"
 #include "calibrate/sweep.h"
 #include "sim/command/options.h"
 
@@ -16,11 +17,13 @@ extern const Command calibrate_host;
 extern const Command calibrate_synthetic;
 extern const Command calibrate_gpu;
 extern const Command calibrate_import;
+extern const Command calibrate_show;
+extern const Command calibrate_check;
 
 /** Options of every subcommand that measures. */
 typedef struct {
   char *only;          /**< "gemm,launch"; NULL: all probes */
-  char **outputs;      /**< paths of samples (.csv); NULL: none */
+  char **outputs;      /**< paths of profiles (.json), samples (.csv); or NULL */
   int quick;           /**< GLib's truth: one pass, few repetitions */
   int quiet;           /**< likewise: no progress, no table */
   double time_limit_s; /**< what was measured by then is kept; 0: none */
@@ -38,7 +41,7 @@ typedef struct {
     0,                                                                                     \
     G_OPTION_ARG_FILENAME_ARRAY,                                                           \
     &(options)->outputs,                                                                   \
-    "write PATH: samples (.csv)",                                                          \
+    "write PATH: a profile (.json), samples (.csv)",                                       \
     "PATH" },                                                                              \
     { "only",     0, 0, G_OPTION_ARG_STRING, &(options)->only, "measure these alone",      \
       "PROBE,..." },                                                                       \
@@ -63,9 +66,13 @@ bool calibrate_measure(const BackendOps *ops, const void *params,
  *          NULL) names a kind of file that calibrate writes */
 bool calibrate_check_outputs(char *const *outputs, GError **error);
 
-/** Write @p samples to every path, whole or not at all. */
-bool calibrate_write_samples(char *const *outputs, const GPtrArray *samples,
-                             GError **error);
+/** A new profile of what a command measured or read: named after the first output, dated.
+ *  Transfer: caller frees */
+Profile *calibrate_new_profile(char *const *outputs, const char *fallback_name);
+
+/** Write @p profile, fitted, to every path, whole or not at all: profiles (.json) or their
+ *  samples (.csv). */
+bool calibrate_write(char *const *outputs, const Profile *profile, GError **error);
 
 /** A line for each curve and each of its points. */
 void calibrate_append_samples(const GPtrArray *samples, GString *out);

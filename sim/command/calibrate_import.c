@@ -166,8 +166,43 @@ static bool write_scenario(const ImportCommand *command, const char *path,
   return g_file_set_contents(command->scenario, imported->scenario, -1, error);
 }
 
-static bool import_all(const ImportCommand *command, int n, char **paths,
-                       GPtrArray *samples, GString *out, GError **error)
+/* Of a file; "" for what cannot be read twice. */
+static char *digest_of(const char *path)
+{
+  g_autofree char *text = NULL;
+  gsize length = 0;
+
+  if (strcmp(path, "-") == 0 || !g_file_test(path, G_FILE_TEST_IS_REGULAR) ||
+      !g_file_get_contents(path, &text, &length, NULL))
+    return g_strdup("");
+  return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, length);
+}
+
+static void add_to_profile(Profile *profile, const char *path, const ImporterOps *importer,
+                           const Imported *imported)
+{
+  g_autofree char *base = g_path_get_basename(path);
+  g_autofree char *name = g_utf8_make_valid(base, -1);
+  g_autofree char *digest = digest_of(path);
+  const ProfileInput input = {
+    .kind = (char *)importer->info.name,
+    .path = name,
+    .sha256 = digest,
+    .n_samples = imported->samples->len,
+    .n_unreadable = imported->n_unreadable,
+  };
+
+  profile_add_input(profile, &input);
+  profile_add_samples(profile, imported->samples);
+  for (guint i = 0; i < imported->facts->len; i++) {
+    const BackendFact *fact = imported->facts->pdata[i];
+    g_autofree char *key = g_strdup_printf("%s: %s", name, fact->name);
+    backend_facts_add(profile->facts, key, fact->value);
+  }
+}
+
+static bool import_all(const ImportCommand *command, int n, char **paths, Profile *profile,
+                       GString *out, GError **error)
 {
   ImportOptions options = { .kind = command->kind,
                             .collective = command->collective,
@@ -187,10 +222,23 @@ static bool import_all(const ImportCommand *command, int n, char **paths,
       append_notes(imported);
       append_facts(paths[i], importer, imported, out);
     }
-    for (guint k = 0; k < imported->samples->len; k++)
-      g_ptr_array_add(samples, sample_copy(imported->samples->pdata[k]));
+    add_to_profile(profile, paths[i], importer, imported);
   }
   return true;
+}
+
+/* Laws take a while, and only profiles hold them. */
+static void fit(const ImportCommand *command, Profile *profile)
+{
+  const FitOptions options = FIT_DEFAULTS;
+  bool wanted = false;
+
+  for (char **path = command->outputs; path != NULL && *path != NULL; path++)
+    wanted = wanted || g_str_has_suffix(*path, ".json");
+  if (wanted)
+    profile_fit(profile, &options);
+  g_free(profile->command);
+  profile->command = g_strdup("calibrate import");
 }
 
 static bool import_run(int argc, char **argv, GString *out, GError **error)
@@ -199,7 +247,7 @@ static bool import_run(int argc, char **argv, GString *out, GError **error)
   bool is_done = false;
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &command.outputs,
-      "write PATH: samples (.csv)", "PATH" },
+      "write PATH: a profile (.json), samples (.csv)", "PATH" },
     { "kind", 0, 0, G_OPTION_ARG_STRING, &command.kind,
       "what the files are, instead of telling by their content", "KIND" },
     { "collective", 0, 0, G_OPTION_ARG_STRING, &command.collective,
@@ -228,12 +276,14 @@ static bool import_run(int argc, char **argv, GString *out, GError **error)
       !calibrate_check_outputs(command.outputs, error) ||
       !check_targets(&command, argv + 1, error))
     return false;
-  g_autoptr(GPtrArray) samples = sample_list_new();
-  if (!import_all(&command, argc - 1, argv + 1, samples, out, error) ||
-      !calibrate_write_samples(command.outputs, samples, error))
+  g_autoptr(Profile) profile = calibrate_new_profile(command.outputs, "import");
+  if (!import_all(&command, argc - 1, argv + 1, profile, out, error))
+    return false;
+  fit(&command, profile);
+  if (!calibrate_write(command.outputs, profile, error))
     return false;
   if (!command.quiet)
-    calibrate_append_samples(samples, out);
+    calibrate_append_samples(profile->samples, out);
   return true;
 }
 

@@ -1,4 +1,6 @@
 /* What every subcommand that measures does: sweep, report, write. */
+#include "calibrate/report.h"
+
 #include "sim/base/units.h"
 #include "sim/command/calibrate.h"
 
@@ -88,22 +90,71 @@ void calibrate_append_samples(const GPtrArray *samples, GString *out)
 bool calibrate_check_outputs(char *const *outputs, GError **error)
 {
   for (char *const *path = outputs; path != NULL && *path != NULL; path++)
-    if (!g_str_has_suffix(*path, ".csv")) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "calibrate: -o %s: wants .csv", *path);
+    if (!g_str_has_suffix(*path, ".csv") && !g_str_has_suffix(*path, ".json")) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+                  "calibrate: -o %s: wants .json or .csv", *path);
       return false;
     }
   return true;
 }
 
-bool calibrate_write_samples(char *const *outputs, const GPtrArray *samples, GError **error)
+Profile *calibrate_new_profile(char *const *outputs, const char *fallback_name)
 {
-  g_autoptr(GString) csv = g_string_new(NULL);
+  g_autofree char *base = outputs == NULL || outputs[0] == NULL
+                            ? g_strdup(fallback_name)
+                            : g_path_get_basename(outputs[0]);
+  g_autofree char *name = g_utf8_make_valid(base, -1);
+  g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+  char *dot = strrchr(name, '.');
 
-  sample_write_csv(samples, csv);
-  for (char *const *path = outputs; path != NULL && *path != NULL; path++)
-    if (!g_file_set_contents(*path, csv->str, (gssize)csv->len, error))
+  if (dot != NULL && dot > name)
+    *dot = '\0';
+  Profile *profile = profile_new(name);
+  g_free(profile->created_utc);
+  profile->created_utc = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
+  return profile;
+}
+
+bool calibrate_write(char *const *outputs, const Profile *profile, GError **error)
+{
+  for (char *const *path = outputs; path != NULL && *path != NULL; path++) {
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (g_str_has_suffix(*path, ".csv"))
+      sample_write_csv(profile->samples, text);
+    else
+      profile_write(profile, text);
+    if (!g_file_set_contents(*path, text->str, (gssize)text->len, error))
       return false;
+  }
   return true;
+}
+
+/* The samples of a sweep, and who gave them. */
+static Profile *measure(const BackendOps *ops, const void *params,
+                        const CalibrateOptions *options, const SweepOptions *sweep,
+                        GError **error)
+{
+  const FitOptions fit = FIT_DEFAULTS;
+  g_autoptr(Profile) profile = calibrate_new_profile(options->outputs, ops->info.name);
+  Backend *backend = ops->open(params, error);
+  if (backend == NULL)
+    return NULL;
+  g_autoptr(GPtrArray) samples = sweep_run(ops, backend, sweep, error);
+  g_autoptr(GPtrArray) facts = ops->facts == NULL ? NULL : ops->facts(backend);
+
+  ops->close(backend);
+  if (samples == NULL ||
+      (options->more != NULL && !options->more(samples, sweep, options->more_data, error)))
+    return NULL;
+  g_free(profile->command);
+  profile->command = g_strdup_printf("calibrate %s", ops->info.name);
+  for (guint i = 0; facts != NULL && i < facts->len; i++) {
+    const BackendFact *fact = g_ptr_array_index(facts, i);
+    backend_facts_add(profile->facts, fact->name, fact->value);
+  }
+  profile_add_samples(profile, samples);
+  profile_fit(profile, &fit);
+  return g_steal_pointer(&profile);
 }
 
 bool calibrate_measure(const BackendOps *ops, const void *params,
@@ -126,17 +177,12 @@ bool calibrate_measure(const BackendOps *ops, const void *params,
     sweep.n_max = 50;
     sweep.cell_s = 0.1;
   }
-  Backend *backend = ops->open(params, error);
-  if (backend == NULL)
+  g_autoptr(Profile) profile = measure(ops, params, options, &sweep, error);
+  if (profile == NULL || !calibrate_write(options->outputs, profile, error))
     return false;
-  g_autoptr(GPtrArray) samples = sweep_run(ops, backend, &sweep, error);
-  ops->close(backend);
-  if (samples != NULL && options->more != NULL &&
-      !options->more(samples, &sweep, options->more_data, error))
-    return false;
-  if (samples == NULL || !calibrate_write_samples(options->outputs, samples, error))
-    return false;
-  if (!options->quiet)
-    calibrate_append_samples(samples, out);
+  if (!options->quiet) {
+    calibrate_append_samples(profile->samples, out);
+    report_laws(profile, out);
+  }
   return true;
 }

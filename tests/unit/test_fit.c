@@ -281,6 +281,24 @@ static void test_of_two_times_the_wild_one_is_left_out(void)
   CU_ASSERT_EQUAL(points->len, 2);
 }
 
+static void test_many_points_are_thinned_out(void)
+{
+  g_autoptr(GPtrArray) samples = sample_list_new();
+
+  for (guint i = 0; i < 30000; i++) {
+    Sample *sample = sample_new("all_reduce");
+    sample->ranks = 2;
+    sample->size = 1 + i / 10; /* ten runs of each size */
+    sample->median_s = 1e-5 + 1e-8 * sample->size + 1e-9 * (i % 10);
+    g_ptr_array_add(samples, sample);
+  }
+  g_autoptr(GArray) points = fit_points(samples);
+  CU_ASSERT_TRUE(points->len > 200 && points->len <= 256);
+  for (guint i = 1; i < points->len; i++)
+    CU_ASSERT_TRUE(g_array_index(points, LawKnot, i).size >
+                   g_array_index(points, LawKnot, i - 1).size);
+}
+
 static void test_few_or_failed_points_make_a_floor_or_nothing(void)
 {
   const FitOptions options = FIT_DEFAULTS;
@@ -350,6 +368,7 @@ int main(void)
   CU_ADD_TEST(suite, test_contention_is_a_share_of_the_device);
   CU_ADD_TEST(suite, test_knots_never_fall);
   CU_ADD_TEST(suite, test_of_two_times_the_wild_one_is_left_out);
+  CU_ADD_TEST(suite, test_many_points_are_thinned_out);
   CU_ADD_TEST(suite, test_few_or_failed_points_make_a_floor_or_nothing);
   CU_ADD_TEST(suite, test_the_same_seed_gives_the_same_intervals);
   CU_ADD_TEST(suite, test_hops_are_those_of_the_algorithms);
