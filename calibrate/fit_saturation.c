@@ -19,6 +19,9 @@
 enum { N_PARAMETERS = 3, N_REWEIGHTS = 12, N_STEPS = 100 };
 
 static const double bisquare_tuning = 4.685, efficiency = 0.95;
+/* E[w r^2] / E[w] of normal residuals of variance 1 at that tuning: weights shrink squares.
+ */
+static const double shrinkage = 0.828;
 static const double mad_to_sigma = 1.4826;
 static const double least_scale = 1e-5, tolerance = 1e-10;
 
@@ -111,7 +114,7 @@ static void fill_covariance(Saturation *saturation, gsl_multifit_nlinear_workspa
   for (guint j = 0; j < N_PARAMETERS; j++)
     saturation->covariance[j] = gsl_matrix_get(covariance, j, j) *
                                 MAX(squares / spare, least_scale * least_scale) /
-                                efficiency;
+                                (efficiency * shrinkage);
   gsl_matrix_free(covariance);
 }
 

@@ -13,6 +13,9 @@ enum { N_L1_ROUNDS = 8, N_ROUNDS = 40 };
  * bisquare; P. J. Huber, E. M. Ronchetti, "Robust Statistics", 2009. */
 static const double bisquare_tuning = 4.685;
 static const double efficiency = 0.95;
+/* E[w r^2] / E[w] of normal residuals of variance 1 at that tuning: weights shrink squares.
+ */
+static const double shrinkage = 0.828;
 static const double mad_to_sigma = 1.4826;
 /* Times are printed with five digits at most. */
 static const double least_scale = 1e-6;
@@ -163,7 +166,8 @@ static void report(const Solver *solver, RobustFit *fit)
       fit->weight[i] = w;
   }
   const double spare = MAX(weights - solver->n_columns, 0.5);
-  const double variance = MAX(squares / spare, least_scale * least_scale) / efficiency;
+  const double variance =
+    MAX(squares / spare, least_scale * least_scale) / (efficiency * shrinkage);
   for (guint j = 0; j < solver->n_columns; j++) {
     fit->value[solver->columns[j]] = gsl_vector_get(solver->value, j);
     if (fit->error != NULL)
