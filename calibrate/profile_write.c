@@ -12,14 +12,20 @@ static void append_text(GString *out, const char *text)
   cJSON_Delete(item);
 }
 
+/* Nine digits; whole numbers, such as sizes, exactly. */
 static void append_number(GString *out, double number)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-  if (isfinite(number))
-    g_string_append(out, g_ascii_formatd(text, sizeof text, "%.9g", number));
-  else
+  if (!isfinite(number)) {
     g_string_append(out, "null");
+    return;
+  }
+  g_ascii_formatd(text, sizeof text, "%.9g", number);
+  const double kept = number == floor(number) ? number : g_ascii_strtod(text, NULL);
+  if (kept == floor(kept) && fabs(kept) < 1e15)
+    g_ascii_formatd(text, sizeof text, "%.0f", kept);
+  g_string_append(out, text);
 }
 
 static void append_flags(GString *out, guint flags)

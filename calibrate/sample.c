@@ -181,11 +181,15 @@ static void append_text(GString *out, const char *text)
   g_string_append_c(out, ',');
 }
 
+/* Nine digits; whole numbers, such as sizes, exactly. */
 static void append_number(GString *out, double number)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-  g_string_append(out, g_ascii_formatd(text, sizeof text, "%.9g", number));
+  g_string_append(
+    out, g_ascii_formatd(text, sizeof text,
+                         number == floor(number) && fabs(number) < 1e15 ? "%.0f" : "%.9g",
+                         number));
   g_string_append_c(out, ',');
 }
 

@@ -4,10 +4,6 @@
 #include "calibrate/synthetic.h"
 
 const ModuleInfo *const backend_table[] = {
-  &backend_gpu.info,
-  &backend_gpu_nccl.info,
-  &backend_host.info,
-  &backend_netns.info,
-  &backend_synthetic.info,
-  NULL,
+  &backend_gpu.info,   &backend_gpu_nccl.info,  &backend_host.info,
+  &backend_netns.info, &backend_synthetic.info, NULL,
 };

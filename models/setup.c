@@ -117,6 +117,7 @@ Setup *setup_new(void)
   Setup *setup = g_new0(Setup, 1);
 
   setup->constants = constants_new();
+  setup->curves = calibration_new();
   param_set_defaults(grouping_params, &setup->grouping);
   setup->codec = &codec_none;
   return setup;
@@ -146,6 +147,7 @@ void setup_free(Setup *setup)
   if (setup->codec != NULL)
     module_clear(&setup->codec->info, setup->codec_params);
   g_array_unref(setup->constants);
+  g_array_unref(setup->curves);
   g_free(setup->name);
   g_free(setup);
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "models/calibration.h"
 #include "models/cluster.h"
 #include "models/compression.h"
 #include "models/grouping.h"
@@ -59,6 +60,7 @@ typedef struct {
   RunSpec run;
   MemorySpec memory;
   GArray *constants; /**< of Constant; owned */
+  GArray *curves;    /**< of CalibrationCurve; owned */
 } Setup;
 
 /** Does the forecast depend on @p constant ("cluster.transport.rto"), the rest being what

@@ -238,10 +238,50 @@ static void bind_scalar(Binder *binder, const Section *section, const ParamSpec 
     bind_blame(binder, section, spec->key, item, error->message);
 }
 
+/* What the profile says about a key; NULL if nothing. */
+static const ProfileConstant *calibrated(const Binder *binder, const Section *section,
+                                         const ParamSpec *spec)
+{
+  const char *owner = binder->owner != NULL ? binder->owner : section->path;
+
+  for (guint i = 0; binder->profile != NULL && i < binder->profile->constants->len; i++) {
+    const ProfileConstant *constant = g_ptr_array_index(binder->profile->constants, i);
+    if (strcmp(constant->owner, owner) == 0 && strcmp(constant->key, spec->key) == 0)
+      return constant;
+  }
+  return NULL;
+}
+
+/* A default that was measured. */
+static void bind_calibrated(Binder *binder, const Section *section, const ParamSpec *spec,
+                            void *params, const ProfileConstant *constant)
+{
+  g_autoptr(GError) error = NULL;
+  g_autofree char *origin =
+    g_strdup_printf("%s: profile %s", source_names[constant->source], binder->profile->id);
+  g_autofree char *json = param_is_quoted(spec) ? g_strdup_printf("\"%s\"", constant->value)
+                                                : g_strdup(constant->value);
+
+  if (!param_set(spec, params, constant->value, &error)) {
+    g_autofree char *cause =
+      g_strdup_printf("profile %s: constant of %s: %s", binder->profile->id,
+                      constant->owner, error->message);
+    bind_blame(binder, section, spec->key, NULL, cause);
+    return;
+  }
+  if (binder->effective != NULL)
+    effective_add(binder->effective, spec->key, json, origin);
+  add_constant(binder, section, spec, constant->value, origin);
+}
+
 void bind_value(Binder *binder, const Section *section, const ParamSpec *spec, void *params,
                 const cJSON *item)
 {
-  if (item == NULL && spec->fallback == NULL) {
+  const ProfileConstant *constant = item == NULL ? calibrated(binder, section, spec) : NULL;
+
+  if (constant != NULL && spec->type != PARAM_LIST) {
+    bind_calibrated(binder, section, spec, params, constant);
+  } else if (item == NULL && spec->fallback == NULL) {
     blame_missing(binder, section, spec);
   } else if (item == NULL) {
     note_default(binder, section, spec);

@@ -8,14 +8,17 @@
 #include "models/setup.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/effective.h"
+#include "sim/scenario/profile_file.h"
 
 /** What binding works with. */
 typedef struct {
   Documents *documents;
   Problems *problems;
-  Effective *effective; /**< NULL: do not note what is understood */
-  GArray *constants;    /**< of Constant; NULL likewise */
-  const char *file;     /**< the scenario's path */
+  Effective *effective;   /**< NULL: do not note what is understood */
+  GArray *constants;      /**< of Constant; NULL likewise */
+  const char *file;       /**< the scenario's path */
+  const Profile *profile; /**< whose constants are the defaults; NULL: none */
+  const char *owner;      /**< "library:nccl" while its keys are bound, else NULL */
 } Binder;
 
 /** An object of the scenario. */

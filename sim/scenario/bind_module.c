@@ -70,7 +70,10 @@ const ModuleInfo *bind_module(Binder *binder, const Section *section,
   }
   *params = g_malloc0(MAX(info->params_size, 1));
   param_set_defaults(info->params, *params);
+  g_autofree char *owner = g_strdup_printf("%s:%s", choice->kind, info->name);
+  binder->owner = owner;
   bind_params(binder, section, info->params, *params);
+  binder->owner = NULL;
   check_keys(binder, section, choice, info->params);
   return info;
 }

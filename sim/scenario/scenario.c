@@ -15,10 +15,8 @@ struct Scenario {
 /* What there is one of so far. */
 typedef struct {
   char *name;
-  guint calibration;
+  char *calibration;
 } Fixed;
-
-static const char *const calibration_names[] = { "preset", NULL };
 
 static const ParamSpec name_params[] = {
   { .key = "name",
@@ -31,11 +29,10 @@ static const ParamSpec name_params[] = {
 
 static const ParamSpec calibration_params[] = {
   { .key = "calibration",
-    .type = PARAM_NAME,
+    .type = PARAM_TEXT,
     .offset = offsetof(Fixed, calibration),
     .fallback = "preset",
-    .names = calibration_names,
-    .help = "whose measurements the constants come from",
+    .help = "whose measurements constants come from: a file of calibrate, or preset",
     .origin = "published constants" },
   PARAM_END,
 };
@@ -169,11 +166,86 @@ static void bind_run(Binder *binder, const Section *root, RunSpec *run)
   effective_close(binder->effective);
 }
 
+/* The profile that the scenario names; NULL if none, or after a problem. */
+static Profile *read_profile(const Binder *binder, const Section *root)
+{
+  const cJSON *item = bind_member(root, "calibration");
+  const char *name = cJSON_GetStringValue(item);
+  g_autoptr(GError) error = NULL;
+  gsize length = 0;
+
+  if (name == NULL || *name == '\0' || strcmp(name, "preset") == 0)
+    return NULL;
+  const char *from = documents_file(binder->documents, item);
+  g_autofree char *path = include_resolve(from == NULL ? binder->file : from, name);
+  g_autofree char *text = include_read_part(path, &length, &error);
+  Profile *profile = text == NULL ? NULL : profile_file_parse(path, text, length, &error);
+  if (profile == NULL)
+    bind_blame(binder, root, "calibration", item, error->message);
+  return profile;
+}
+
+/* Is it a collective of that library, algorithm of its own choice? */
+static bool is_curve_of(const Law *law, const char *library, CollKind *kind)
+{
+  const gsize length = strlen(library);
+
+  return law->form == LAW_PIECEWISE && law->knots->len > 1 && law->key->ranks > 1 &&
+         *law->key->algo == '\0' && strncmp(law->key->library, library, length) == 0 &&
+         (law->key->library[length] == '\0' || law->key->library[length] == ' ') &&
+         coll_kind_find(law->key->probe, kind, NULL);
+}
+
+/* Of curves of one shape the first: in place, as gradients are. */
+static void add_curves(const Profile *profile, Setup *setup)
+{
+  for (guint i = 0; i < profile->laws->len; i++) {
+    const Law *law = g_ptr_array_index(profile->laws, i);
+    CollKind kind;
+    if (!is_curve_of(law, setup->library->info.name, &kind) ||
+        calibration_find(setup->curves, kind, law->key->nodes, law->key->ranks) != NULL)
+      continue;
+    CalibrationCurve curve = {
+      .kind = kind,
+      .n_nodes = law->key->nodes,
+      .n_ranks = law->key->ranks,
+      .knots = g_array_new(FALSE, FALSE, sizeof(CalibrationKnot)),
+    };
+    for (guint k = 0; k < law->knots->len; k++) {
+      const LawKnot *knot = &g_array_index(law->knots, LawKnot, k);
+      const CalibrationKnot copy = { knot->size, knot->time_s };
+      g_array_append_val(curve.knots, copy);
+    }
+    g_array_append_val(setup->curves, curve);
+  }
+}
+
+/* Say so where the cluster is one that was measured. */
+static void note_curves(const Profile *profile, const Setup *setup)
+{
+  const guint n_nodes = setup->cluster.n_nodes;
+  const guint n_ranks = n_nodes * setup->cluster.node.n_gpus;
+
+  for (guint i = 0; i < setup->curves->len; i++) {
+    const CalibrationCurve *curve = &g_array_index(setup->curves, CalibrationCurve, i);
+    if (curve->n_nodes != n_nodes || curve->n_ranks != n_ranks)
+      continue;
+    g_autofree char *name = g_strdup_printf("calibration.%s", coll_kind_name(curve->kind));
+    g_autofree char *value = g_strdup_printf("times of %u sizes", curve->knots->len);
+    g_autofree char *source = g_strdup_printf("measured: profile %s, %u ranks on %u nodes",
+                                              profile->id, n_ranks, n_nodes);
+    const Constant constant = { .name = name, .value = value, .source = source };
+    constants_add(setup->constants, &constant);
+  }
+}
+
 static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *setup)
 {
   const Section section = { "", root, root };
   Fixed fixed = { 0 };
+  g_autoptr(Profile) profile = read_profile(binder, &section);
 
+  binder->profile = profile;
   bind_name(binder, &section, setup);
   bind_cluster(binder, &section, &setup->cluster);
   bind_groups(binder, &section, setup);
@@ -183,6 +255,11 @@ static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *se
   bind_library(binder, &section, setup);
   bind_compression(binder, &section, setup);
   bind_params(binder, &section, calibration_params, &fixed);
+  g_free(fixed.calibration);
+  if (profile != NULL && setup->library != NULL) {
+    add_curves(profile, setup);
+    note_curves(profile, setup);
+  }
   bind_run(binder, &section, &setup->run);
   bind_memory(binder, &section, setup);
   bind_check_keys(binder, &section, NULL, sections);
@@ -200,8 +277,11 @@ static Scenario *parse(const char *name, const char *text, gsize length,
   for (; root != NULL && settings != NULL && *settings != NULL; settings++)
     setting_lay(documents, root, *settings, problems);
   if (root != NULL && problems_count(problems) == 0) {
-    Binder binder = { documents, problems, scenario->effective, scenario->setup->constants,
-                      name };
+    Binder binder = { .documents = documents,
+                      .problems = problems,
+                      .effective = scenario->effective,
+                      .constants = scenario->setup->constants,
+                      .file = name };
     bind_all(&binder, root, needs_workload, scenario->setup);
   }
   return problems_report(problems, error) ? g_steal_pointer(&scenario) : NULL;

@@ -3,6 +3,8 @@
 #include "models/fabric.h"
 #include "models/result.h"
 
+#include <math.h>
+
 static void laid_clear(gpointer pointer)
 {
   Laid *laid = pointer;
@@ -205,6 +207,7 @@ static Exchange *on_topology(const Setup *setup, const ExchangeNeeds *needs, GEr
   exchange->ports = group_ports_of(exchange->group, exchange->topology);
   exchange->library = setup->library;
   exchange->library_params = setup->library_params;
+  exchange->curves = setup->curves;
   exchange->kinds = g_ptr_array_new_with_free_func(g_free);
   exchange->laid = g_array_new(FALSE, FALSE, sizeof(Laid));
   g_array_set_clear_func(exchange->laid, laid_clear);
@@ -250,12 +253,6 @@ bool exchange_run_messages(Exchange *exchange, CollKind kind, const LibraryChoic
   return exchange->messages != NULL;
 }
 
-LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B)
-{
-  return exchange->library->choose(
-    exchange->library_params, &exchange_find_kind(exchange, kind)->library_call, size_B);
-}
-
 static double idle_s(const Laid *laid, const LibraryChoice *choice, double size_B)
 {
   double time_s = choice->launch_s;
@@ -263,6 +260,39 @@ static double idle_s(const Laid *laid, const LibraryChoice *choice, double size_
     time_s +=
       coll_phase_idle_s(&g_array_index(laid->phases, CollPhase, p), &choice->terms, size_B);
   return time_s;
+}
+
+/* Where this was measured: as long as that. What the links themselves add to a hop does not
+ * scale, hence the rounds. */
+static void calibrate(const Exchange *exchange, const LibraryCall *call, double size_B,
+                      LibraryChoice *choice)
+{
+  enum { N_ROUNDS = 40 };
+  static const double near = 1e-9;
+  const CalibrationCurve *curve = calibration_find(
+    exchange->curves, call->kind, call->n_nodes, call->n_nodes * call->ranks_per_node);
+  const double wanted_s = curve == NULL ? 0 : calibration_time_s(curve, size_B);
+  const LibraryChoice plain = *choice;
+  double factor = 1;
+
+  for (guint round = 0; round < N_ROUNDS && wanted_s > 0; round++) {
+    const double time_s =
+      idle_s(find_laid(exchange, call->kind, choice->collective), choice, size_B);
+    if (!(time_s > 0) || fabs(wanted_s / time_s - 1) < near)
+      return;
+    factor *= wanted_s / time_s;
+    *choice = plain;
+    calibration_scale(choice, factor);
+  }
+}
+
+LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B)
+{
+  const LibraryCall *call = &exchange_find_kind(exchange, kind)->library_call;
+  LibraryChoice choice = exchange->library->choose(exchange->library_params, call, size_B);
+
+  calibrate(exchange, call, size_B, &choice);
+  return choice;
 }
 
 double exchange_idle_s(const Exchange *exchange, CollKind kind, double size_B)

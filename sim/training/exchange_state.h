@@ -32,6 +32,7 @@ typedef struct {
 struct Exchange {
   const LibraryOps *library;
   const void *library_params;
+  const GArray *curves; /**< of CalibrationCurve; the setup's */
   const Topology *topology;
   const Group *group;
   GroupPorts ports;

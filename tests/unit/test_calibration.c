@@ -1,0 +1,125 @@
+/** @file test_calibration.c  @brief Scenarios take measured times and constants. */
+#include "models/library/host.h"
+#include "sim/scenario/profile_file.h"
+#include "sim/scenario/scenario.h"
+#include "sim/training/collective_forecast.h"
+
+#include <CUnit/Basic.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+/* 2 nodes of 4: sizes 8 B, 1 MiB, 1 GiB. */
+static void write_profile(const char *path)
+{
+  static const double sizes[] = { 8, 1 << 20, 1 << 30 };
+  static const double times_s[] = { 50e-6, 700e-6, 80e-3 };
+  g_autoptr(Profile) profile = profile_new("lab");
+  g_autoptr(Sample) key = sample_new("all_reduce");
+  const ProfileConstant constant = { .owner = (char *)"library:mpi",
+                                     .key = (char *)"launch",
+                                     .value = (char *)"77 us" };
+
+  sample_set(&key->library, "nccl 2.28.9");
+  key->ranks = 8;
+  key->nodes = 2;
+  Law *law = law_new(key, LAW_PIECEWISE);
+  const LawSegment segment = { .from = 8, .to = 1 << 30 };
+  g_array_append_val(law->segments, segment);
+  for (guint i = 0; i < 3; i++) {
+    const LawKnot knot = { sizes[i], times_s[i] };
+    g_array_append_val(law->knots, knot);
+  }
+  g_ptr_array_add(profile->laws, law);
+  profile_add_constant(profile, &constant);
+  CU_ASSERT_TRUE_FATAL(profile_save(profile, path, NULL));
+}
+
+static Scenario *load(const char *more, char **message)
+{
+  g_autofree char *folder = g_dir_make_tmp("stepcast-XXXXXX", NULL);
+  g_autofree char *profile = g_build_filename(folder, "lab.json", NULL);
+  g_autofree char *file = g_build_filename(folder, "s.json", NULL);
+  g_autofree char *text =
+    g_strdup_printf("{\"cluster\": {\"nodes\": 2, \"node\": \"gh200_x4\"}, %s}", more);
+  g_autoptr(GError) error = NULL;
+
+  write_profile(profile);
+  g_file_set_contents(file, text, -1, NULL);
+  Scenario *scenario = scenario_load_cluster(file, NULL, &error);
+  *message = g_strdup(error == NULL ? "" : error->message);
+  g_remove(file);
+  g_remove(profile);
+  g_rmdir(folder);
+  return scenario;
+}
+
+static void test_a_cluster_that_was_measured_takes_the_measured_time(void)
+{
+  static const double sizes_B[] = { 8, 1 << 20, 1 << 30, 4.0 * (1 << 30) };
+  static const double measured_s[] = { 50e-6, 700e-6, 80e-3 };
+  static const double rounds_left = 1e-3;
+  g_autofree char *message = NULL;
+  g_autoptr(Scenario) scenario = load("\"calibration\": \"lab.json\"", &message);
+  CU_ASSERT_STRING_EQUAL(message, "");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+  const CollForecast forecast = {
+    .kind = COLL_ALL_REDUCE, .sizes_B = sizes_B, .n_sizes = 4, .fold = true
+  };
+  g_autoptr(Timings) timings =
+    collective_forecast(scenario_setup(scenario), &forecast, NULL);
+
+  for (guint i = 0; i < 3; i++) {
+    printf("\n    %g", g_array_index(timings->rows, Timing, i).time_s / measured_s[i]);
+    CU_ASSERT_DOUBLE_EQUAL(g_array_index(timings->rows, Timing, i).time_s / measured_s[i],
+                           1, rounds_left);
+    /* What nobody measured is the model's. */
+    CU_ASSERT_TRUE(g_array_index(timings->rows, Timing, 3).time_s < 4 * 80e-3);
+    bool is_told = false;
+    for (guint i = 0; i < timings->constants->len; i++) {
+      const Constant *constant = &g_array_index(timings->constants, Constant, i);
+      is_told = is_told || strcmp(constant->name, "calibration.all_reduce") == 0;
+    }
+    CU_ASSERT_TRUE(is_told);
+  }
+
+  static void test_constants_of_a_profile_are_defaults(void)
+  {
+    g_autofree char *message = NULL, *other = NULL;
+    g_autoptr(Scenario) scenario =
+      load("\"calibration\": \"lab.json\", \"library\": {\"name\": \"mpi\"}", &message);
+    CU_ASSERT_STRING_EQUAL(message, "");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+    const HostParams *params = scenario_setup(scenario)->library_params;
+    CU_ASSERT_DOUBLE_EQUAL(params->launch_s, 77e-6, 1e-12);
+    g_autofree char *shown = scenario_show(scenario);
+    CU_ASSERT_PTR_NOT_NULL(strstr(shown, "// measured: profile lab"));
+
+    g_autoptr(Scenario) given =
+      load("\"calibration\": \"lab.json\", "
+           "\"library\": {\"name\": \"mpi\", \"launch\": \"3 us\"}",
+           &other);
+    params = scenario_setup(given)->library_params;
+    CU_ASSERT_DOUBLE_EQUAL(params->launch_s, 3e-6, 1e-12);
+  }
+
+  static void test_a_profile_that_is_not_there_is_blamed(void)
+  {
+    g_autofree char *message = NULL;
+    g_autoptr(Scenario) scenario = load("\"calibration\": \"lap.json\"", &message);
+
+    CU_ASSERT_PTR_NULL(scenario);
+    CU_ASSERT_PTR_NOT_NULL(strstr(message, "calibration: "));
+  }
+
+  int main(void)
+  {
+    CU_initialize_registry();
+    CU_pSuite suite = CU_add_suite("calibration", NULL, NULL);
+    CU_ADD_TEST(suite, test_a_cluster_that_was_measured_takes_the_measured_time);
+    CU_ADD_TEST(suite, test_constants_of_a_profile_are_defaults);
+    CU_ADD_TEST(suite, test_a_profile_that_is_not_there_is_blamed);
+    CU_basic_run_tests();
+    const guint n_failed = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return n_failed == 0 ? 0 : 1;
+  }
