@@ -68,58 +68,56 @@ static void test_a_cluster_that_was_measured_takes_the_measured_time(void)
   g_autoptr(Timings) timings =
     collective_forecast(scenario_setup(scenario), &forecast, NULL);
 
-  for (guint i = 0; i < 3; i++) {
-    printf("\n    %g", g_array_index(timings->rows, Timing, i).time_s / measured_s[i]);
+  for (guint i = 0; i < 3; i++)
     CU_ASSERT_DOUBLE_EQUAL(g_array_index(timings->rows, Timing, i).time_s / measured_s[i],
                            1, rounds_left);
-    /* What nobody measured is the model's. */
-    CU_ASSERT_TRUE(g_array_index(timings->rows, Timing, 3).time_s < 4 * 80e-3);
-    bool is_told = false;
-    for (guint i = 0; i < timings->constants->len; i++) {
-      const Constant *constant = &g_array_index(timings->constants, Constant, i);
-      is_told = is_told || strcmp(constant->name, "calibration.all_reduce") == 0;
-    }
-    CU_ASSERT_TRUE(is_told);
+  /* What nobody measured is the model's. */
+  CU_ASSERT_TRUE(g_array_index(timings->rows, Timing, 3).time_s < 4 * 80e-3);
+  bool is_told = false;
+  for (guint i = 0; i < timings->constants->len; i++) {
+    const Constant *constant = &g_array_index(timings->constants, Constant, i);
+    is_told = is_told || strcmp(constant->name, "calibration.all_reduce") == 0;
   }
+  CU_ASSERT_TRUE(is_told);
+}
 
-  static void test_constants_of_a_profile_are_defaults(void)
-  {
-    g_autofree char *message = NULL, *other = NULL;
-    g_autoptr(Scenario) scenario =
-      load("\"calibration\": \"lab.json\", \"library\": {\"name\": \"mpi\"}", &message);
-    CU_ASSERT_STRING_EQUAL(message, "");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
-    const HostParams *params = scenario_setup(scenario)->library_params;
-    CU_ASSERT_DOUBLE_EQUAL(params->launch_s, 77e-6, 1e-12);
-    g_autofree char *shown = scenario_show(scenario);
-    CU_ASSERT_PTR_NOT_NULL(strstr(shown, "// measured: profile lab"));
+static void test_constants_of_a_profile_are_defaults(void)
+{
+  g_autofree char *message = NULL, *other = NULL;
+  g_autoptr(Scenario) scenario =
+    load("\"calibration\": \"lab.json\", \"library\": {\"name\": \"mpi\"}", &message);
+  CU_ASSERT_STRING_EQUAL(message, "");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+  const HostParams *params = scenario_setup(scenario)->library_params;
+  CU_ASSERT_DOUBLE_EQUAL(params->launch_s, 77e-6, 1e-12);
+  g_autofree char *shown = scenario_show(scenario);
+  CU_ASSERT_PTR_NOT_NULL(strstr(shown, "// measured: profile lab"));
 
-    g_autoptr(Scenario) given =
-      load("\"calibration\": \"lab.json\", "
-           "\"library\": {\"name\": \"mpi\", \"launch\": \"3 us\"}",
-           &other);
-    params = scenario_setup(given)->library_params;
-    CU_ASSERT_DOUBLE_EQUAL(params->launch_s, 3e-6, 1e-12);
-  }
+  g_autoptr(Scenario) given = load("\"calibration\": \"lab.json\", "
+                                   "\"library\": {\"name\": \"mpi\", \"launch\": \"3 us\"}",
+                                   &other);
+  params = scenario_setup(given)->library_params;
+  CU_ASSERT_DOUBLE_EQUAL(params->launch_s, 3e-6, 1e-12);
+}
 
-  static void test_a_profile_that_is_not_there_is_blamed(void)
-  {
-    g_autofree char *message = NULL;
-    g_autoptr(Scenario) scenario = load("\"calibration\": \"lap.json\"", &message);
+static void test_a_profile_that_is_not_there_is_blamed(void)
+{
+  g_autofree char *message = NULL;
+  g_autoptr(Scenario) scenario = load("\"calibration\": \"lap.json\"", &message);
 
-    CU_ASSERT_PTR_NULL(scenario);
-    CU_ASSERT_PTR_NOT_NULL(strstr(message, "calibration: "));
-  }
+  CU_ASSERT_PTR_NULL(scenario);
+  CU_ASSERT_PTR_NOT_NULL(strstr(message, "calibration: "));
+}
 
-  int main(void)
-  {
-    CU_initialize_registry();
-    CU_pSuite suite = CU_add_suite("calibration", NULL, NULL);
-    CU_ADD_TEST(suite, test_a_cluster_that_was_measured_takes_the_measured_time);
-    CU_ADD_TEST(suite, test_constants_of_a_profile_are_defaults);
-    CU_ADD_TEST(suite, test_a_profile_that_is_not_there_is_blamed);
-    CU_basic_run_tests();
-    const guint n_failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return n_failed == 0 ? 0 : 1;
-  }
+int main(void)
+{
+  CU_initialize_registry();
+  CU_pSuite suite = CU_add_suite("calibration", NULL, NULL);
+  CU_ADD_TEST(suite, test_a_cluster_that_was_measured_takes_the_measured_time);
+  CU_ADD_TEST(suite, test_constants_of_a_profile_are_defaults);
+  CU_ADD_TEST(suite, test_a_profile_that_is_not_there_is_blamed);
+  CU_basic_run_tests();
+  const guint n_failed = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return n_failed == 0 ? 0 : 1;
+}
