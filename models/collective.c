@@ -76,7 +76,8 @@ double coll_phase_wait_s(const CollPhase *phase, const CollTerms *terms, double 
     const double bytes_B = size_B * terms->wire_factor * slower;
     return MAX(0, chains_s(phase, terms, bytes_B) - phase->chains_bound_s_per_B * bytes_B);
   }
-  return hops_s(phase, terms, size_B) + phase->fill_s_per_B * chunk_B * slower;
+  const double fill_s_per_B = terms->additive ? phase->fill_s_per_B : phase->first_s_per_B;
+  return hops_s(phase, terms, size_B) + fill_s_per_B * chunk_B * slower;
 }
 
 double coll_phase_idle_s(const CollPhase *phase, const CollTerms *terms, double size_B)

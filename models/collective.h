@@ -85,6 +85,8 @@ typedef struct {
   double fill_s_per_B;  /**< a pipeline fills: seconds that the first chunk needs to the end
                              of the longest way, beyond its part of the flow set time, per
                              byte of chunk; 0 if nothing is pipelined */
+  double first_s_per_B; /**< the same for terms that are not additive: the first chunk meets
+                             only what is under way with it */
   double rank_share;    /**< bytes that the busiest rank sends per byte of the message */
   double slack_s_per_B; /**< where messages queue for the slowest of unequal hops, the
                              latencies of the others pass meanwhile: how much less the bytes

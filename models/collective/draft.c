@@ -79,16 +79,20 @@ guint draft_n_flows(const Draft *draft)
   return flow_set_n_flows(draft->set);
 }
 
+void draft_add_loads(const Draft *draft, guint index, double times, double *loads)
+{
+  const Flow *flow = flow_set_flow(draft->set, index);
+  const guint32 *links = flow_set_links(draft->set, flow);
+  for (guint i = 0; i < flow->n_links; i++)
+    loads[links[i]] += times * flow->share;
+}
+
 double *draft_loads(const Draft *draft, guint first)
 {
   double *loads = g_new0(double, topology_n_links(draft->topology));
 
-  for (guint f = first; f < flow_set_n_flows(draft->set); f++) {
-    const Flow *flow = flow_set_flow(draft->set, f);
-    const guint32 *links = flow_set_links(draft->set, flow);
-    for (guint i = 0; i < flow->n_links; i++)
-      loads[links[i]] += flow->share;
-  }
+  for (guint f = first; f < flow_set_n_flows(draft->set); f++)
+    draft_add_loads(draft, f, 1, loads);
   return loads;
 }
 
@@ -138,6 +142,7 @@ void draft_finish(Draft *draft, const char *name, Chain chain, double way_s_per_
   };
 
   phase.fill_s_per_B = MAX(0, way_s_per_B - phase.bound_s_per_B);
+  phase.first_s_per_B = phase.fill_s_per_B;
   if (chain.s_per_B > 0)
     phase.slack_s_per_B = MAX(0, phase.bound_s_per_B - chain.s_per_B);
   for (guint rank = 0; rank < draft->call->group->n_ranks; rank++)

@@ -32,6 +32,9 @@ guint draft_n_flows(const Draft *draft);
  *  @p first on. Transfer: caller frees with g_free(). */
 double *draft_loads(const Draft *draft, guint first);
 
+/** Add @p times the bytes of flow @p index to the loads of its links. */
+void draft_add_loads(const Draft *draft, guint index, double times, double *loads);
+
 /** How long flow @p index needs per byte of message among the flows that make up @p loads:
  *  what its busiest link, or its own limit, takes [s/B]. */
 double draft_flow_s_per_B(const Draft *draft, const double *loads, guint index);

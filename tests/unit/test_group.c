@@ -118,7 +118,8 @@ static void test_a_phase_takes_hops_fill_and_the_slower_of_links_and_channels(vo
                             .n_net_hops = 1,
                             .path_latency_s = 3,
                             .bound_s_per_B = 0.5,
-                            .fill_s_per_B = 0.25,
+                            .fill_s_per_B = 0.5,
+                            .first_s_per_B = 0.25,
                             .rank_share = 2 };
   CollTerms terms = {
     .alpha_local_s = 10, .alpha_net_s = 100, .wire_factor = 2, .chunk_B = 40
@@ -127,6 +128,10 @@ static void test_a_phase_takes_hops_fill_and_the_slower_of_links_and_channels(vo
   CU_ASSERT_DOUBLE_EQUAL(coll_phase_wait_s(&phase, &terms, 80), 123 + 0.25 * 40 * 2,
                          rounding);
   CU_ASSERT_DOUBLE_EQUAL(coll_phase_idle_s(&phase, &terms, 80), 143 + 80, rounding);
+  terms.additive = true;
+  CU_ASSERT_DOUBLE_EQUAL(coll_phase_wait_s(&phase, &terms, 80), 123 + 0.5 * 40 * 2,
+                         rounding);
+  terms.additive = false;
   terms.rank_Bps = 1;
   CU_ASSERT_DOUBLE_EQUAL(coll_phase_least_s(&phase, &terms, 80), 160, rounding);
   CU_ASSERT_DOUBLE_EQUAL(coll_phase_idle_s(&phase, &terms, 80), 123 + 20 * 2 + 160,

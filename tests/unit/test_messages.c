@@ -22,10 +22,12 @@ static const struct {
   const char *algorithm, *place; /* NULL: all places */
   double tolerance;
 } exceptions[] = {
-  /* Small messages of few chunks: the fill of the pipeline counts every hop as if all
-   * trees and levels loaded it at once, and uplinks of leaves as if all their trees met. */
-  { "double_tree", NULL, 0.95 },
-  { "hierarchical_tree", NULL, 0.20 }, /* the same between the nodes */
+  /* Few chunks: the pipeline fills as if the first had passed before ports are busy with
+   * the next ones, though a hop and a chunk of it hide behind them; in three ranks, chunks
+   * of two trees meet on the way. */
+  { "double_tree", NULL, 0.18 },
+  /* Its fill counts the hops of both trees between the nodes as if they met. */
+  { "hierarchical_tree", NULL, 0.20 },
   /* Rows inside a leaf are done before others: their columns begin while the rest of the
    * rows still loads uplinks. Rates are those of a phase as a whole. */
   { "torus", NULL, 0.05 },
