@@ -84,6 +84,8 @@ GPU_GOAL := $(if $(CUDA_WHY),$(if $(filter yes,$(CUDA)),gpu-missing,without-gpu)
 GPU_SRC  := $(sort $(wildcard calibrate/gpu/plugin/*.c))
 GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o \
             $(BUILD)/calibrate/gpu/plugin/condition.o
+PLUGIN_TEST_OBJ := $(BUILD)/tests/plugin/test_plugin.o $(BUILD)/tests/plugin/fake_cuda.o
+TESTS    += $(if $(CUDA_WHY),,$(BUILD)/tests/plugin/test_plugin)
 
 .PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate \
         testbed instructions fuzz proof install uninstall clean help
@@ -154,6 +156,16 @@ $(BUILD)/stepcast-gpu.so: $(GPU_OBJ) calibrate/gpu/plugin/exports.map
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -s -o $@ $(GPU_OBJ) -Wl,-z,defs \
 	  -Wl,--version-script=calibrate/gpu/plugin/exports.map -Wl,-rpath,$(CUDA_LIB) \
 	  -L$(CUDA_LIB) -lcudart_static -lpthread -ldl -lrt -lm $$(pkg-config --libs glib-2.0)
+
+# The plug-in's own code, all but the device's, over a CUDA runtime that is none.
+$(BUILD)/tests/plugin/%.o: tests/plugin/%.c
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CPPFLAGS) -isystem $(CUDA_ROOT)/include $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/plugin/test_plugin: $(PLUGIN_TEST_OBJ) $(GPU_SRC:%.c=$(BUILD)/%.o) $(LIB)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS) -lcunit
 
 .PHONY: without-gpu gpu-missing
 without-gpu:
@@ -280,4 +292,4 @@ help:  ## this list
 
 -include $(BUILD)/tests/reference/smpi.d $(BUILD)/tests/validate/validate.d $(BUILD)/tests/bench/measure.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d \
   $(BUILD)/tests/testbed/testbed.d $(BUILD)/tests/testbed/predict.d
--include $(GPU_OBJ:.o=.d)
+-include $(GPU_OBJ:.o=.d) $(PLUGIN_TEST_OBJ:.o=.d)
