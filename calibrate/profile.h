@@ -29,7 +29,8 @@ typedef struct {
 
 /** A default of a module's key that a forecast takes instead of its own. */
 typedef struct {
-  char *owner;      /**< "library:nccl", or a section of the scenario: "workload.compute" */
+  char *owner;      /**< a module, "transport:tcp", or a section of the scenario,
+                         "workload.compute" */
   char *key;        /**< of its ParamSpec */
   char *value;      /**< as a user writes it: "14 us" */
   char *low, *high; /**< 95 %, likewise; both "" if unknown */

@@ -183,8 +183,17 @@ static bool forecast(guint index, void *data, GString *out, GError **error)
 {
   const Run *run = data;
   const Task *task = &g_array_index(run->tasks, Task, index);
-  const Setup *setup = scenario_setup(g_ptr_array_index(run->scenarios, task->scenario));
   const bool first = task->replica == 0;
+  /* Other replicas draw the constants of a profile anew. */
+  g_autoptr(Scenario) drawn =
+    first ? NULL
+          : scenario_load_replica(run->options->files[task->scenario],
+                                  (const char *const *)run->options->settings,
+                                  task->replica, error);
+  if (!first && drawn == NULL)
+    return false;
+  const Setup *setup =
+    scenario_setup(first ? g_ptr_array_index(run->scenarios, task->scenario) : drawn);
   const TrainingConfig config = {
     .fold = strcmp(run->options->fold, "on") == 0,
     .messages = strcmp(run->options->engine, "messages") == 0,

@@ -1,8 +1,13 @@
 #include "sim/scenario/bind.h"
 
+#include "sim/base/rng.h"
 #include "sim/base/units.h"
 
+#include <math.h>
 #include <string.h>
+
+/* 95 % of a normal distribution lie between ends so many standard deviations apart. */
+#define INTERVAL_SIGMAS 3.92
 
 static char *path_of(const Section *section, const char *key)
 {
@@ -252,13 +257,56 @@ static const ProfileConstant *calibrated(const Binder *binder, const Section *se
   return NULL;
 }
 
+static bool is_continuous(const ParamSpec *spec)
+{
+  return spec->type == PARAM_NUMBER || spec->type == PARAM_SECONDS ||
+         spec->type == PARAM_RATE || spec->type == PARAM_FLOPS ||
+         spec->type == PARAM_FRACTION;
+}
+
+/* A number of the profile, by way of its own field. */
+static bool read_number(const ParamSpec *spec, void *params, const char *text,
+                        double *value)
+{
+  if (!param_set(spec, params, text, NULL))
+    return false;
+  *value = *(const double *)(const void *)((char *)params + spec->offset);
+  return true;
+}
+
+/* Log-normal about the value, so that nothing falls below zero; a draw beyond what the key
+ * allows is not taken. The field holds the value before and the draw after. */
+static void draw(const Binder *binder, const ParamSpec *spec, void *params,
+                 const ProfileConstant *constant)
+{
+  double value, low, high, min, max;
+
+  if (binder->replica == 0 || !is_continuous(spec) || *constant->low == '\0' ||
+      !read_number(spec, params, constant->low, &low) ||
+      !read_number(spec, params, constant->high, &high) ||
+      !read_number(spec, params, constant->value, &value) || !(low > 0) || !(high >= low))
+    return;
+  g_autofree char *name =
+    g_strdup_printf("calibration %s.%s", constant->owner, constant->key);
+  g_autoptr(Rng) rng = rng_stream(rng_hash(binder->seed, binder->replica, 0), name);
+  const double drawn =
+    value * exp(rng_max_normal(rng, 1) * log(high / low) / INTERVAL_SIGMAS);
+  param_range(spec, &min, &max);
+  if (drawn >= min && drawn <= max)
+    *(double *)(void *)((char *)params + spec->offset) = drawn;
+}
+
 /* A default that was measured. */
 static void bind_calibrated(Binder *binder, const Section *section, const ParamSpec *spec,
                             void *params, const ProfileConstant *constant)
 {
   g_autoptr(GError) error = NULL;
-  g_autofree char *origin =
-    g_strdup_printf("%s: profile %s", source_names[constant->source], binder->profile->id);
+  g_autofree char *interval =
+    *constant->low == '\0'
+      ? g_strdup("")
+      : g_strdup_printf(", 95 %%: %s to %s", constant->low, constant->high);
+  g_autofree char *origin = g_strdup_printf(
+    "%s: profile %s%s", source_names[constant->source], binder->profile->id, interval);
   g_autofree char *json = param_is_quoted(spec) ? g_strdup_printf("\"%s\"", constant->value)
                                                 : g_strdup(constant->value);
 
@@ -269,6 +317,7 @@ static void bind_calibrated(Binder *binder, const Section *section, const ParamS
     bind_blame(binder, section, spec->key, NULL, cause);
     return;
   }
+  draw(binder, spec, params, constant);
   if (binder->effective != NULL)
     effective_add(binder->effective, spec->key, json, origin);
   add_constant(binder, section, spec, constant->value, origin);

@@ -19,6 +19,8 @@ typedef struct {
   const char *file;       /**< the scenario's path */
   const Profile *profile; /**< whose constants are the defaults; NULL: none */
   const char *owner;      /**< "library:nccl" while its keys are bound, else NULL */
+  guint replica;          /**< from 1 on the profile's constants are drawn */
+  guint64 seed;           /**< of the draws */
 } Binder;
 
 /** An object of the scenario. */

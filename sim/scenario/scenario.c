@@ -265,8 +265,25 @@ static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *se
   bind_check_keys(binder, &section, NULL, sections);
 }
 
+/* What a reader of scenarios asks for. */
+typedef struct {
+  bool needs_workload;
+  guint replica;
+} Reading;
+
+/* Of "run", which is bound last: draws need it before. */
+static guint64 seed_of(const cJSON *root)
+{
+  const cJSON *run = cJSON_GetObjectItemCaseSensitive(root, "run");
+  const cJSON *seed = cJSON_GetObjectItemCaseSensitive(run, "seed");
+
+  return cJSON_IsNumber(seed) && seed->valuedouble > 0 && seed->valuedouble < 1e18
+           ? (guint64)seed->valuedouble
+           : 0;
+}
+
 static Scenario *parse(const char *name, const char *text, gsize length,
-                       const char *const *settings, bool needs_workload, GError **error)
+                       const char *const *settings, const Reading *reading, GError **error)
 {
   g_autoptr(Documents) documents = documents_new();
   g_autoptr(Problems) problems = problems_new();
@@ -281,8 +298,10 @@ static Scenario *parse(const char *name, const char *text, gsize length,
                       .problems = problems,
                       .effective = scenario->effective,
                       .constants = scenario->setup->constants,
-                      .file = name };
-    bind_all(&binder, root, needs_workload, scenario->setup);
+                      .file = name,
+                      .replica = reading->replica,
+                      .seed = seed_of(root) };
+    bind_all(&binder, root, reading->needs_workload, scenario->setup);
   }
   return problems_report(problems, error) ? g_steal_pointer(&scenario) : NULL;
 }
@@ -290,27 +309,35 @@ static Scenario *parse(const char *name, const char *text, gsize length,
 Scenario *scenario_parse(const char *name, const char *text, gsize length,
                          const char *const *settings, GError **error)
 {
-  return parse(name, text, length, settings, true, error);
+  return parse(name, text, length, settings, &(Reading){ .needs_workload = true }, error);
 }
 
-static Scenario *load(const char *path, const char *const *settings, bool needs_workload,
+static Scenario *load(const char *path, const char *const *settings, const Reading *reading,
                       GError **error)
 {
   gsize length = 0;
   g_autofree char *text = include_read(path, &length, error);
 
-  return text == NULL ? NULL : parse(path, text, length, settings, needs_workload, error);
+  return text == NULL ? NULL : parse(path, text, length, settings, reading, error);
 }
 
 Scenario *scenario_load(const char *path, const char *const *settings, GError **error)
 {
-  return load(path, settings, true, error);
+  return scenario_load_replica(path, settings, 0, error);
+}
+
+Scenario *scenario_load_replica(const char *path, const char *const *settings,
+                                guint replica, GError **error)
+{
+  const Reading reading = { .needs_workload = true, .replica = replica };
+
+  return load(path, settings, &reading, error);
 }
 
 Scenario *scenario_load_cluster(const char *path, const char *const *settings,
                                 GError **error)
 {
-  return load(path, settings, false, error);
+  return load(path, settings, &(Reading){ .needs_workload = false }, error);
 }
 
 void scenario_free(Scenario *scenario)

@@ -16,6 +16,11 @@ typedef struct Scenario Scenario;
  */
 Scenario *scenario_load(const char *path, const char *const *settings, GError **error);
 
+/** The same for one of several replicas: from 1 on, constants that a calibration profile
+ *  gives with an interval are drawn from it, by the scenario's seed. */
+Scenario *scenario_load_replica(const char *path, const char *const *settings,
+                                guint replica, GError **error);
+
 /** The same, but a scenario without a workload will do: its Setup has no model. */
 Scenario *scenario_load_cluster(const char *path, const char *const *settings,
                                 GError **error);
