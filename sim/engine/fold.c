@@ -2,7 +2,6 @@
 
 #include "sim/engine/partition.h"
 
-#include <string.h>
 
 /* What must be equal for two flows, or two links, to start in one class. */
 typedef struct {
@@ -137,7 +136,8 @@ static guint32 *collect_links(const Fold *fold, const Partition *partition, Fold
 {
   guint32 *number_of = g_new(guint32, partition_n_classes(partition));
 
-  memset(number_of, 0xff, partition_n_classes(partition) * sizeof *number_of);
+  for (guint id = 0; id < partition_n_classes(partition); id++)
+    number_of[id] = G_MAXUINT32;
   for (guint i = 0; i < fold->used->len; i++) {
     const guint id = partition_class_of(partition, fold->n_flows + i);
     if (number_of[id] != G_MAXUINT32)
