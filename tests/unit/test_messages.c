@@ -26,8 +26,9 @@ static const struct {
    * the next ones, though a hop and a chunk of it hide behind them; in three ranks, chunks
    * of two trees meet on the way. */
   { "double_tree", NULL, 0.18 },
-  /* Its fill counts the hops of both trees between the nodes as if they met. */
-  { "hierarchical_tree", NULL, 0.20 },
+  /* Its fill counts the hops of both trees between the nodes as if they met: 24.4 % at 1 MiB
+   * under oversubscribed leaves, where few chunks are long. */
+  { "hierarchical_tree", NULL, 0.25 },
   /* Rows inside a leaf are done before others: their columns begin while the rest of the
    * rows still loads uplinks. Rates are those of a phase as a whole. */
   { "torus", NULL, 0.05 },
