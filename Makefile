@@ -87,7 +87,7 @@ GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o 
 PLUGIN_TEST_OBJ := $(BUILD)/tests/plugin/test_plugin.o $(BUILD)/tests/plugin/fake_cuda.o
 TESTS    += $(if $(CUDA_WHY),,$(BUILD)/tests/plugin/test_plugin)
 
-.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate claims \
+.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate heldout claims \
         testbed instructions fuzz proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -234,6 +234,9 @@ instructions: all  ## instructions per benchmark, counted by callgrind: the same
 validate: $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training  ## predicted against measured: public tables of nccl-tests and of training
 	$(Q)$(BUILD)/tests/validate/validate
 	$(Q)$(BUILD)/tests/validate/training
+
+heldout: $(BUILD)/tests/validate/heldout  ## the fits of calibrate against times that they did not see
+	$(Q)$(BUILD)/tests/validate/heldout
 
 claims: $(BUILD)/tests/validate/claims  ## reported beside predicted: scenarios/claims
 	$(Q)$(BUILD)/tests/validate/claims
