@@ -1,6 +1,9 @@
 /* Links that are slow or have failed, and whether every node still reaches the others. */
 #include "models/topology/whole.h"
 
+/* Links that carry less of their rate are as good as failed, which 0 says. */
+#define LEAST_CAPACITY 1e-6
+
 /* Larger networks take too long to be walked from every node to every other. */
 #define MAX_NODES_OF_FAILED_NETWORK 2048
 
@@ -165,9 +168,20 @@ static bool check_ways(const Topology *topology, const FaultSpec *fault, GError 
                             topology_gpus_per_node(topology), error));
 }
 
+static bool check_capacity(const FaultSpec *fault, GError **error)
+{
+  if (fault->capacity == 0 || fault->capacity >= LEAST_CAPACITY)
+    return true;
+  g_set_error(
+    error, SIM_ERROR, SIM_ERROR_VALUE,
+    "capacity: %g is next to nothing: write 0 for a link that failed, or at least %g",
+    fault->capacity, LEAST_CAPACITY);
+  return false;
+}
+
 static bool apply(Topology *topology, const FaultSpec *fault, GError **error)
 {
-  if (!check_keys(topology, fault, error))
+  if (!check_keys(topology, fault, error) || !check_capacity(fault, error))
     return false;
   g_autoptr(GArray) links = links_of(topology, fault, error);
   if (links == NULL)

@@ -223,6 +223,11 @@ static bool check_run(int argc, char **argv, GString *out, GError **error)
     return is_done;
   if (!options_check_count(&calibrate_check, argc, 1, 1, "one PROFILE", error))
     return false;
+  if (!(command.tolerance >= 0) || command.max_age < 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
+                "calibrate check: --tolerance and --max-age want 0 or more");
+    return false;
+  }
   g_autoptr(Profile) profile = profile_file_load(argv[1], error);
   return profile != NULL && judge(&command, argv[1], profile, out, error);
 }

@@ -3,6 +3,7 @@
 
 #include "sim/base/units.h"
 #include "sim/command/calibrate.h"
+#include "sim/command/targets.h"
 
 #include <string.h>
 
@@ -93,6 +94,8 @@ bool calibrate_check_outputs(char *const *outputs, GError **error)
     if (!g_str_has_suffix(*path, ".csv") && !g_str_has_suffix(*path, ".json")) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
                   "calibrate: -o %s: wants .json or .csv", *path);
+      return false;
+    } else if (!targets_check_kind(&command_calibrate, "-o", *path, error)) {
       return false;
     }
   return true;

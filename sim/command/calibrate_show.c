@@ -46,6 +46,8 @@ static bool write_plot(const ShowCommand *command, const char *file, const Profi
                 "calibrate show: --plot names the profile itself, %s", file);
     return false;
   }
+  if (!targets_check_kind(&calibrate_show, "--plot", command->plot, error))
+    return false;
   calibrate_plot(profile, svg);
   return g_file_set_contents(command->plot, svg->str, (gssize)svg->len, error);
 }

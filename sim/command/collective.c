@@ -177,6 +177,7 @@ static bool collective_run(int argc, char **argv, GString *out, GError **error)
   };
   forecast.group = options.group;
   if (scenario == NULL || !targets_check(&targets, error) ||
+      !targets_check_inputs(&targets, scenario, error) ||
       !output_check_timings(outputs, error) ||
       !apply_flags(&options.flags, scenario_setup(scenario), sizes_B, &forecast, error))
     return false;

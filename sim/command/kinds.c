@@ -31,9 +31,9 @@ static const ModuleInfo sections[] = {
 };
 
 static const ModuleInfo *const section_table[] = {
-  &sections[0], &sections[1], &sections[2], &sections[3], &sections[4],  &sections[5],
-  &sections[6], &sections[7], &sections[8], &sections[9], &sections[10], &sections[11],
-  NULL,
+  &sections[0],  &sections[1],  &sections[2], &sections[3], &sections[4],
+  &sections[5],  &sections[6],  &sections[7], &sections[8], &sections[9],
+  &sections[10], &sections[11], NULL,
 };
 
 const Kind kinds[] = {

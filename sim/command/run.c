@@ -168,6 +168,18 @@ static bool load_scenarios(const Options *options, Run *run, GError **error)
   return false;
 }
 
+static bool check_inputs(const Run *run, GError **error)
+{
+  const Targets targets = { .command = &command_run,
+                            .outputs = run->options->outputs,
+                            .platform = run->options->dump_platform };
+
+  for (guint i = 0; i < run->scenarios->len; i++)
+    if (!targets_check_inputs(&targets, g_ptr_array_index(run->scenarios, i), error))
+      return false;
+  return true;
+}
+
 static void list_tasks(Run *run)
 {
   for (guint s = 0; s < run->scenarios->len; s++) {
@@ -281,7 +293,8 @@ static bool run_run(int argc, char **argv, GString *out, GError **error)
   run.traced = output_wants_timeline(outputs);
   run.begin_us = g_get_monotonic_time();
   run.shows_progress = !options.quiet && isatty(STDERR_FILENO);
-  if (!load_scenarios(&options, &run, error) || !output_check_all(outputs, error))
+  if (!load_scenarios(&options, &run, error) || !check_inputs(&run, error) ||
+      !output_check_all(outputs, error))
     return false;
   list_tasks(&run);
 

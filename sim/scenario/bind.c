@@ -97,11 +97,15 @@ static void blame_type(const Binder *binder, const Section *section, const Param
   const bool has_quotes = (spec->type == PARAM_COUNT || spec->type == PARAM_NUMBER) &&
                           cJSON_IsString(item) &&
                           units_parse_number(item->valuestring, &number, NULL);
+  g_autofree char *names =
+    spec->type == PARAM_NAME ? g_strjoinv(", ", (char **)spec->names) : NULL;
   g_autofree char *cause =
-    has_quotes ? g_strdup_printf("expected a bare number: write %s without quotes",
-                                 item->valuestring)
-               : g_strdup_printf("expected %s, not %s", param_type_example(spec->type),
-                                 json_type(item));
+    names != NULL
+      ? g_strdup_printf("expected one of %s, in quotes, not %s", names, json_type(item))
+    : has_quotes ? g_strdup_printf("expected a bare number: write %s without quotes",
+                                   item->valuestring)
+                 : g_strdup_printf("expected %s, not %s", param_type_example(spec->type),
+                                   json_type(item));
   bind_blame(binder, section, spec->key, item, cause);
 }
 

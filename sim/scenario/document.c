@@ -52,6 +52,12 @@ void documents_free(Documents *documents)
   g_free(documents);
 }
 
+void documents_list(const Documents *documents, GPtrArray *names)
+{
+  for (guint i = 0; i < documents->texts->len; i++)
+    g_ptr_array_add(names, g_strdup(((const Text *)documents->texts->pdata[i])->name));
+}
+
 static Text *text_add(Documents *documents, const char *name, const char *shown,
                       gsize length)
 {

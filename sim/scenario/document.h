@@ -30,6 +30,9 @@ Documents *documents_new(void);
 void documents_free(Documents *documents);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Documents, documents_free)
 
+/** Append copies of the names of all texts that were parsed. */
+void documents_list(const Documents *documents, GPtrArray *names);
+
 /**
  * Parse @p text. Duplicate keys, NUL bytes, trailing text and bad syntax are problems.
  * @param name  shown in messages, usually the file's path

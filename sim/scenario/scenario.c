@@ -10,6 +10,7 @@
 struct Scenario {
   Setup *setup;
   Effective *effective;
+  GPtrArray *inputs; /* of char *: the files it was read from */
 };
 
 /* What there is one of so far. */
@@ -179,6 +180,7 @@ static Profile *read_profile(const Binder *binder, const Section *root)
   const char *from = documents_file(binder->documents, item);
   g_autofree char *path = include_resolve(from == NULL ? binder->file : from, name);
   g_autofree char *text = include_read_part(path, &length, &error);
+  g_ptr_array_add(binder->inputs, g_strdup(path));
   Profile *profile = text == NULL ? NULL : profile_file_parse(path, text, length, &error);
   if (profile == NULL)
     bind_blame(binder, root, "calibration", item, error->message);
@@ -289,7 +291,8 @@ static Scenario *parse(const char *name, const char *text, gsize length,
   g_autoptr(Problems) problems = problems_new();
   g_autoptr(Scenario) scenario = g_new(Scenario, 1);
 
-  *scenario = (Scenario){ setup_new(), effective_new() };
+  *scenario =
+    (Scenario){ setup_new(), effective_new(), g_ptr_array_new_with_free_func(g_free) };
   cJSON *root = include_merge(documents, name, text, length, problems);
   for (; root != NULL && settings != NULL && *settings != NULL; settings++)
     setting_lay(documents, root, *settings, problems);
@@ -301,8 +304,10 @@ static Scenario *parse(const char *name, const char *text, gsize length,
                       .file = name,
                       .replica = reading->replica,
                       .seed = seed_of(root) };
+    binder.inputs = scenario->inputs;
     bind_all(&binder, root, reading->needs_workload, scenario->setup);
   }
+  documents_list(documents, scenario->inputs);
   return problems_report(problems, error) ? g_steal_pointer(&scenario) : NULL;
 }
 
@@ -344,7 +349,13 @@ void scenario_free(Scenario *scenario)
 {
   setup_free(scenario->setup);
   effective_free(scenario->effective);
+  g_ptr_array_unref(scenario->inputs);
   g_free(scenario);
+}
+
+const GPtrArray *scenario_inputs(const Scenario *scenario)
+{
+  return scenario->inputs;
 }
 
 const Setup *scenario_setup(const Scenario *scenario)
