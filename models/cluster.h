@@ -28,12 +28,21 @@ typedef struct {
   double tf32_flops; /**< tensor cores; 0 before Ampere */
   double fp16_flops; /**< tensor cores, fp32 accumulate */
   double bf16_flops; /**< tensor cores; 0 before Ampere */
+  double kernel_Bps; /**< read and written by a kernel that copies; 0: nobody measured */
+  double gemm_fp32_flops, gemm_tf32_flops, gemm_fp16_flops,
+    gemm_bf16_flops; /**< of large matrix products; 0: nobody measured */
   guint n_sms;
   guint architecture; /**< GpuArchitecture */
   char *source;
 } GpuSpec;
 
 extern const ParamSpec gpu_params[];
+
+/** What kernels read and write in device memory: measured, or else the peak [B/s]. */
+double gpu_memory_Bps(const GpuSpec *gpu);
+
+/** Do measured rates stay near the peaks? @return false with SIM_ERROR_VALUE */
+bool gpu_check(const GpuSpec *gpu, GError **error);
 
 typedef struct FabricOps FabricOps;
 typedef struct NetworkOps NetworkOps;

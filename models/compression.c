@@ -86,7 +86,7 @@ static CodecDevice device_of(const CompressionConfig *config, const GpuSpec *gpu
   if (config->place == COMPRESS_PIECES)
     return (CodecDevice){ .memory_Bps = spec->cpu_threads * spec->cpu_rate_Bps,
                           .flops = G_MAXDOUBLE };
-  return (CodecDevice){ .memory_Bps = gpu->memory_Bps,
+  return (CodecDevice){ .memory_Bps = gpu_memory_Bps(gpu),
                         .flops = gpu->fp32_flops,
                         .launch_s = spec->kernel_launch_s };
 }

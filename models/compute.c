@@ -6,6 +6,8 @@
 
 #include "sim/base/units.h"
 
+#include <math.h>
+
 /** Backward computes two products (for weights and for inputs) per product of forward. */
 #define BACKWARD_PER_FORWARD 2.0
 
@@ -34,14 +36,13 @@ static double layer_roofline_s(const Compute *compute, const ModelLayer *layer)
   const Workload *workload = compute->workload;
   const PrecisionTraits *traits = precision_traits(workload->precision);
   const double batch = workload->batch_per_gpu;
-  const double rate_flops =
-    traits->peak_share * precision_peak_flops(workload->precision, compute->gpu);
+  const double rate_flops = precision_kernel_flops(workload->precision, compute->gpu);
   const double moved =
     batch * layer->moved_values +
     (layer->forward_flops > 0 ? layer_parameters(workload->model, layer) : 0);
 
   return MAX(batch * layer->forward_flops / rate_flops,
-             moved * traits->activation_B / compute->gpu->memory_Bps);
+             moved * traits->activation_B / gpu_memory_Bps(compute->gpu));
 }
 
 static void weigh_layers(Compute *compute)
@@ -150,8 +151,10 @@ static void from_baseline(Compute *compute, const ModelBaseline *baseline)
 static bool from_assumption(Compute *compute, GError **error)
 {
   Workload *workload = compute->workload;
-  g_autofree char *share =
-    units_format_fraction(precision_traits(workload->precision)->peak_share);
+  const Precision precision = workload->precision;
+  const double reached = precision_kernel_flops(precision, compute->gpu) /
+                         precision_peak_flops(precision, compute->gpu);
+  g_autofree char *share = units_format_fraction(round(reached * 1000) / 1000);
 
   if (!compute->has_work) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
@@ -163,9 +166,12 @@ static bool from_assumption(Compute *compute, GError **error)
   spread(compute, compute->sum * (1 + BACKWARD_PER_FORWARD));
   workload->compute_is_assumed = true;
   workload->compute_source =
-    g_strdup_printf("assumed: %s of the peak %s FLOP/s or the full memory bandwidth, "
+    g_strdup_printf("assumed: %s of the peak %s FLOP/s%s or the full memory bandwidth, "
                     "whichever is slower, layer by layer",
-                    share, precision_names[workload->precision]);
+                    share, precision_names[precision],
+                    precision_is_measured(precision, compute->gpu)
+                      ? ", by its measured products,"
+                      : "");
   return true;
 }
 
@@ -200,7 +206,7 @@ bool compute_fill(Workload *workload, const ComputeSpec *spec, const GpuSpec *gp
   Compute compute = { .workload = workload, .spec = spec, .gpu = gpu, .weights = weights };
 
   workload->optimizer_s = (double)model_n_parameters(workload->model) *
-                          optimizer_moved_B(workload->optimizer) / gpu->memory_Bps;
+                          optimizer_moved_B(workload->optimizer) / gpu_memory_Bps(gpu);
   weigh_layers(&compute);
   if (!choose(&compute, error))
     return false;

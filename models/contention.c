@@ -15,7 +15,7 @@ double contention_slowdown(const ComputeSpec *compute, const GpuSpec *gpu,
                            const ContentionLoad *load)
 {
   const double sms = compute->sms_per_channel * load->n_channels / gpu->n_sms;
-  const double memory = compute->memory_passes * load->sent_Bps / gpu->memory_Bps;
+  const double memory = compute->memory_passes * load->sent_Bps / gpu_memory_Bps(gpu);
 
   return MIN(without(sms) * without(memory), CONTENTION_MAX);
 }

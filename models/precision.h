@@ -36,6 +36,13 @@ const PrecisionTraits *precision_traits(Precision precision);
 /** Dense peak of @p gpu; 0 if it has no such unit [FLOP/s]. */
 double precision_peak_flops(Precision precision, const GpuSpec *gpu);
 
+/** What the kernels of a model reach where nobody measured the model: a share of the peak,
+ *  less on a GPU whose large products were measured below the usual [FLOP/s]. */
+double precision_kernel_flops(Precision precision, const GpuSpec *gpu);
+
+/** Are large products measured in this precision? */
+bool precision_is_measured(Precision precision, const GpuSpec *gpu);
+
 /** "fp32, amp, fp16": what @p gpu can do. Transfer: caller frees. */
 char *precision_list(const GpuSpec *gpu);
 

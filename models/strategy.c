@@ -70,7 +70,7 @@ void composition_add_fetch(Composition *composition, const Fetch *fetch)
 
 double strategy_copy_s_per_B(const GpuSpec *gpu)
 {
-  return 2 / gpu->memory_Bps;
+  return 2 / gpu_memory_Bps(gpu);
 }
 
 bool composition_check(const Composition *composition, const Compression *compression,

@@ -285,15 +285,20 @@ typedef struct {
   const char *name;
 } Beside;
 
+/* A curve over the number of blocks that run beside. */
+static Sample *add_over_ctas(List *list, const char *variant, uint32_t ctas,
+                             const GpuWork *work)
+{
+  Sample *sample = add(list, "contention", variant, ctas, work);
+
+  sample->axis = SAMPLE_COUNT;
+  return sample;
+}
+
 static void add_beside(List *list, const Beside *beside, bool urgent)
 {
-  g_autofree char *pace = beside->pace_Bps > 0
-                            ? g_strdup_printf(" pace=%gGBps", beside->pace_Bps / 1e9)
-                            : g_strdup("");
-  g_autofree char *ctas =
-    beside->ctas > 0 ? g_strdup_printf(" ctas=%u", beside->ctas) : g_strdup("");
   g_autofree char *variant =
-    g_strdup_printf("with=%s%s%s%s", beside->name, ctas, pace, urgent ? " urgent" : "");
+    g_strdup_printf("with=%s%s", beside->name, urgent ? " urgent" : "");
   GpuWork work = { .probe = GPU_GEMM_AND_COMM,
                    .dtype = GPU_BF16,
                    .m = 4096,
@@ -305,8 +310,7 @@ static void add_beside(List *list, const Beside *beside, bool urgent)
                    .high_priority = urgent };
 
   if (list->versions->cublas != 0 && fits(list, &work)) {
-    Sample *sample = add(list, "contention", variant, 2.0 * 4096 * 4096 * 4096, &work);
-    sample->axis = SAMPLE_FLOPS;
+    Sample *sample = add_over_ctas(list, variant, beside->ctas, &work);
     sample_set(&sample->algo, "gemm");
     sample_set(&sample->dtype, "bf16");
   }
@@ -314,14 +318,13 @@ static void add_beside(List *list, const Beside *beside, bool urgent)
   work.m = work.n = work.k = 0;
   work.size_B = MIN(256ull << 20, list->device->buffer_B / 2 / 4096 * 4096);
   work.ctas = beside->ctas;
-  sample_set(&add(list, "contention", variant, (double)work.size_B, &work)->algo, "copy");
+  sample_set(&add_over_ctas(list, variant, beside->ctas, &work)->algo, "copy");
 }
 
 /* The other way round: a MiB of the copy, alone and beside products. */
 static void add_comm(List *list, uint32_t ctas, bool beside_gemm)
 {
-  g_autofree char *variant =
-    g_strdup_printf("with=%s ctas=%u", beside_gemm ? "gemm" : "none", ctas);
+  const char *variant = beside_gemm ? "with=gemm" : "with=none";
   GpuWork work = {
     .probe = GPU_COMM_AND_GEMM, .dtype = GPU_BF16, .comm = GPU_COMM_PACED, .ctas = ctas
   };
@@ -329,7 +332,7 @@ static void add_comm(List *list, uint32_t ctas, bool beside_gemm)
   if (beside_gemm)
     work.m = work.n = work.k = 4096;
   if (!beside_gemm || (list->versions->cublas != 0 && fits(list, &work)))
-    sample_set(&add(list, "contention", variant, 1 << 20, &work)->algo, "paced");
+    sample_set(&add_over_ctas(list, variant, ctas, &work)->algo, "paced");
 }
 
 static void add_contention(List *list)
@@ -345,7 +348,7 @@ static void add_contention(List *list)
       add_beside(list, &average, urgent != 0);
   for (uint32_t ctas = 1; ctas <= 32; ctas *= 2) {
     const Beside free_running = { GPU_COMM_PACED, ctas, 0, "paced" };
-    const Beside paced = { GPU_COMM_PACED, ctas, 2e9 * ctas, "paced" };
+    const Beside paced = { GPU_COMM_PACED, ctas, 2e9 * ctas, "paced pace=2GBps_each" };
     add_beside(list, &free_running, false);
     add_beside(list, &paced, false);
     if (list->effort != GPU_QUICK)

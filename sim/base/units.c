@@ -419,6 +419,13 @@ char *units_show_rate(double rate_Bps, guint digits)
   return show(rate_Bps, digits, names, scales, 1000);
 }
 
+char *units_show_flops(double rate_flops, guint digits)
+{
+  static const char *const names[] = { "GFLOP/s", "TFLOP/s", "PFLOP/s", NULL };
+  static const double scales[] = { 1e9, 1e12, 1e15 };
+  return show(rate_flops, digits, names, scales, 1000);
+}
+
 char *units_show_seconds(double time_s, guint digits)
 {
   static const char *const names[] = { "ns", "us", "ms", "s", NULL };

@@ -33,3 +33,4 @@ char *units_format_number(double number);
 char *units_show_bytes(double size_B, guint digits);
 char *units_show_rate(double rate_Bps, guint digits);
 char *units_show_seconds(double time_s, guint digits);
+char *units_show_flops(double flops, guint digits);

@@ -56,6 +56,7 @@ static void bind_gpu(Binder *binder, const Section *node, GpuSpec *gpu)
 {
   g_autofree char *path = NULL;
   const Section section = named_section(binder, node, "gpu", "gpu", &path);
+  g_autoptr(GError) error = NULL;
 
   if (section.object == NULL) {
     blame_missing_entry(binder, node, "gpu", "a100_sxm4_80gb");
@@ -65,6 +66,8 @@ static void bind_gpu(Binder *binder, const Section *node, GpuSpec *gpu)
   param_set_defaults(gpu_params, gpu);
   bind_params(binder, &section, gpu_params, gpu);
   bind_check_keys(binder, &section, gpu_params, gpu_parts);
+  if (problems_count(binder->problems) == 0 && !gpu_check(gpu, &error))
+    bind_blame(binder, &section, "", NULL, error->message);
   effective_close(binder->effective);
 }
 

@@ -132,6 +132,88 @@ static void test_measured_copies_become_the_rate_of_the_transport(void)
   CU_ASSERT_TRUE(g_ascii_strtod(constant->high, NULL) >= 7.99);
 }
 
+/* ---- a GPU that is made up ---------------------------------------------------------- */
+
+#define COPIED_Bps 1.5e12 /* of a kernel, one way */
+#define PRODUCTS_FLOPS 240e12
+#define HALF_OF_THEM 5e10 /* operations of a product that reaches half */
+#define N_SMS 108
+#define SMS_OF_A_BLOCK 1.2
+#define IDLE_s 600e-6
+#define LAUNCH_s 2.5e-6
+
+static Sample *add_gpu_sample(GPtrArray *samples, const char *probe, double size,
+                              double time_s)
+{
+  Sample *sample = sample_new(probe);
+
+  sample_set(&sample->place, "gpu");
+  sample->ranks = sample->nodes = 1;
+  sample->size = size;
+  sample->median_s = time_s;
+  sample->mad_s = 0.01 * time_s;
+  sample->n = 21;
+  g_ptr_array_add(samples, sample);
+  return sample;
+}
+
+static void add_gpu_samples(Profile *profile)
+{
+  g_autoptr(GPtrArray) samples = sample_list_new();
+  g_autoptr(Rng) rng = rng_stream(1, "GPU");
+
+  sample_set(&add_gpu_sample(samples, "launch", 1, LAUNCH_s)->variant, "stream");
+  for (double size_B = 4096; size_B <= 0x1p30; size_B *= 4) {
+    const double time_s =
+      (START_S + size_B / COPIED_Bps) * (1 + NOISE * rng_max_normal(rng, 1));
+    Sample *sample = add_gpu_sample(samples, "d2d", size_B, time_s);
+    sample_set(&sample->variant, "kernel");
+    sample_set(&sample->regime, "cold");
+  }
+  for (double edge = 128; edge <= 16384; edge *= 2) {
+    const double flops = 2 * edge * edge * edge;
+    const double time_s =
+      (flops + HALF_OF_THEM) / PRODUCTS_FLOPS * (1 + NOISE * rng_max_normal(rng, 1));
+    Sample *sample = add_gpu_sample(samples, "gemm", flops, time_s);
+    sample->axis = SAMPLE_FLOPS;
+    sample_set(&sample->dtype, "bf16");
+    sample_set(&sample->variant, "square");
+  }
+  for (double ctas = 1; ctas <= 32; ctas *= 2) {
+    const double time_s = IDLE_s / (1 - SMS_OF_A_BLOCK * ctas / N_SMS);
+    Sample *sample = add_gpu_sample(samples, "contention", ctas, time_s);
+    sample->axis = SAMPLE_COUNT;
+    sample_set(&sample->algo, "gemm");
+    sample_set(&sample->variant, "with=paced pace=2GBps_each");
+  }
+  profile_add_samples(profile, samples);
+}
+
+static double told(const Profile *profile, const char *owner, const char *key)
+{
+  for (guint i = 0; i < profile->constants->len; i++) {
+    const ProfileConstant *constant = profile->constants->pdata[i];
+    if (strcmp(constant->owner, owner) == 0 && strcmp(constant->key, key) == 0)
+      return g_ascii_strtod(constant->value, NULL);
+  }
+  return NAN;
+}
+
+static void test_a_measured_gpu_tells_what_its_kernels_reach(void)
+{
+  const FitOptions options = FIT_DEFAULTS;
+  g_autoptr(Profile) profile = profile_new("gpu");
+
+  backend_facts_add(profile->facts, "gpu0_sms", G_STRINGIFY(N_SMS));
+  add_gpu_samples(profile);
+  profile_fit(profile, &options);
+  CU_ASSERT_DOUBLE_EQUAL(told(profile, "compression", "kernel_launch"), 2.5, 1e-9);
+  CU_ASSERT_DOUBLE_EQUAL(told(profile, "cluster.node.gpu", "kernel_bandwidth"), 3, 0.03);
+  CU_ASSERT_DOUBLE_EQUAL(told(profile, "cluster.node.gpu", "gemm_bf16"), 240, 3);
+  CU_ASSERT_DOUBLE_EQUAL(told(profile, "workload.compute", "sms_per_channel"), 1.2, 1e-3);
+  CU_ASSERT_EQUAL(profile->constants->len, 4);
+}
+
 int main(void)
 {
   CU_TestInfo tests[] = {
@@ -144,6 +226,8 @@ int main(void)
       test_replicas_draw_from_the_interval_and_always_alike },
     { "measured copies become the rate of the transport",
       test_measured_copies_become_the_rate_of_the_transport },
+    { "a measured GPU tells what its kernels reach",
+      test_a_measured_gpu_tells_what_its_kernels_reach },
     CU_TEST_INFO_NULL,
   };
   CU_SuiteInfo suites[] = { { "calibrated scenarios", NULL, NULL, NULL, NULL, tests },

@@ -174,6 +174,8 @@ static void test_shown_quantities_are_rounded_and_keep_their_scale(void)
     { units_show_seconds, 12345, 3, "12345 s" },
     { units_show_seconds, 0, 3, "0 ns" },
     { units_show_rate, 3125000000, 3, "3.12 GB/s" },
+    { units_show_flops, 788.4e12, 3, "788 TFLOP/s" },
+    { units_show_flops, 2.5e8, 3, "0.25 GFLOP/s" },
     { units_show_bytes, 0x1p26, 3, "64 MiB" },
     { units_show_bytes, 1000 * 0x1p20, 3, "1000 MiB" },
     { units_show_bytes, 0x1p40, 3, "1 TiB" },

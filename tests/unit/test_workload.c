@@ -121,6 +121,36 @@ static void test_without_any_rate_the_assumption_is_flagged(void)
   CU_ASSERT(workload_compute_s(workload) < 2 * floor_s);
 }
 
+/* At 75 % of the peak large products are usual, so that half as fast means half as fast. */
+static void test_measured_products_scale_the_assumption(void)
+{
+  const Case c = case_of(1, PRECISION_FP32);
+  g_autoptr(Model) model = read_model("vgg16", 0);
+  GpuSpec usual = v100, slow = v100;
+  usual.gemm_fp32_flops = 0.75 * usual.fp32_flops;
+  slow.gemm_fp32_flops = usual.gemm_fp32_flops / 2;
+
+  CU_ASSERT_DOUBLE_EQUAL(precision_kernel_flops(PRECISION_FP32, &usual),
+                         precision_kernel_flops(PRECISION_FP32, &v100), 1);
+  CU_ASSERT_DOUBLE_EQUAL(precision_kernel_flops(PRECISION_FP32, &slow),
+                         precision_kernel_flops(PRECISION_FP32, &v100) / 2, 1);
+  slow.name = (char *)"slow";
+  g_autoptr(Workload) workload =
+    workload_new(model, &c.spec, &c.compute, &slow, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(workload);
+  CU_ASSERT_PTR_NOT_NULL(strstr(workload->compute_source, "37.5 %"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(workload->compute_source, "measured"));
+}
+
+static void test_a_measured_bandwidth_replaces_the_datasheet(void)
+{
+  GpuSpec gpu = v100;
+
+  CU_ASSERT_EQUAL(gpu_memory_Bps(&gpu), 900e9);
+  gpu.kernel_Bps = 790e9;
+  CU_ASSERT_EQUAL(gpu_memory_Bps(&gpu), 790e9);
+}
+
 /* The assumption was fitted to the published rates: it must stay near them. */
 static void test_the_assumption_agrees_with_the_published_rates(void)
 {
@@ -328,6 +358,8 @@ int main(void)
   CU_ADD_TEST(suite, test_an_efficiency_is_a_share_of_the_peak);
   CU_ADD_TEST(suite, test_a_published_rate_serves_where_nothing_is_given);
   CU_ADD_TEST(suite, test_without_any_rate_the_assumption_is_flagged);
+  CU_ADD_TEST(suite, test_measured_products_scale_the_assumption);
+  CU_ADD_TEST(suite, test_a_measured_bandwidth_replaces_the_datasheet);
   CU_ADD_TEST(suite, test_the_assumption_agrees_with_the_published_rates);
   CU_ADD_TEST(suite, test_impossible_computing_is_refused);
   CU_ADD_TEST(suite, test_measured_layers_and_groups_keep_their_times);
