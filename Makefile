@@ -296,6 +296,5 @@ clean:  ## remove what was built
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
--include $(BUILD)/tests/reference/smpi.d $(BUILD)/tests/validate/validate.d $(BUILD)/tests/bench/measure.d $(LIB_SRC:%.c=$(BUILD)/%.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(FUZZ_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d \
-  $(BUILD)/tests/testbed/testbed.d $(BUILD)/tests/testbed/predict.d
+-include $(LIB_SRC:%.c=$(BUILD)/%.d) $(BUILD)/sim/main.d $(wildcard $(BUILD)/tests/*/*.d)
 -include $(GPU_OBJ:.o=.d) $(PLUGIN_TEST_OBJ:.o=.d)

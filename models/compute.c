@@ -165,13 +165,11 @@ static bool from_assumption(Compute *compute, GError **error)
   }
   spread(compute, compute->sum * (1 + BACKWARD_PER_FORWARD));
   workload->compute_is_assumed = true;
-  workload->compute_source =
-    g_strdup_printf("assumed: %s of the peak %s FLOP/s%s or the full memory bandwidth, "
-                    "whichever is slower, layer by layer",
-                    share, precision_names[precision],
-                    precision_is_measured(precision, compute->gpu)
-                      ? ", by its measured products,"
-                      : "");
+  workload->compute_source = g_strdup_printf(
+    "assumed: %s of the peak %s FLOP/s%s or the full memory bandwidth, "
+    "whichever is slower, layer by layer",
+    share, precision_names[precision],
+    precision_is_measured(precision, compute->gpu) ? ", by its measured products," : "");
   return true;
 }
 

@@ -129,7 +129,8 @@ bool gpu_check(const GpuSpec *gpu, GError **error)
     if (rows[i].measured > MOST_OF_PEAK * rows[i].peak) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
                   "\"%s\" is %.3g times \"%s\" (%s): one of them is not this GPU's",
-                  rows[i].key, rows[i].measured / rows[i].peak, rows[i].peak_key, gpu->name);
+                  rows[i].key, rows[i].measured / rows[i].peak, rows[i].peak_key,
+                  gpu->name);
       return false;
     }
   return true;

@@ -135,8 +135,7 @@ static void test_measured_products_scale_the_assumption(void)
   CU_ASSERT_DOUBLE_EQUAL(precision_kernel_flops(PRECISION_FP32, &slow),
                          precision_kernel_flops(PRECISION_FP32, &v100) / 2, 1);
   slow.name = (char *)"slow";
-  g_autoptr(Workload) workload =
-    workload_new(model, &c.spec, &c.compute, &slow, NULL);
+  g_autoptr(Workload) workload = workload_new(model, &c.spec, &c.compute, &slow, NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(workload);
   CU_ASSERT_PTR_NOT_NULL(strstr(workload->compute_source, "37.5 %"));
   CU_ASSERT_PTR_NOT_NULL(strstr(workload->compute_source, "measured"));
