@@ -46,6 +46,10 @@ typedef struct {
   /** Does @p params make sense? For what ParamSpec cannot say (rules). May be NULL. */
   bool (*check)(const void *params, GError **error);
 
+  /** Does @p key make a difference, the other parameters being what they are? @param
+   * network is there anything between nodes at all? NULL: all do. */
+  bool (*uses)(const void *params, const char *key, bool network);
+
   /** What it makes of the ways inside a node. May be NULL. */
   void (*rule_paths)(const void *params, PathRules *rules);
 

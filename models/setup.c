@@ -89,6 +89,13 @@ ClusterSpec setup_cluster(const Setup *setup)
   return cluster;
 }
 
+static bool library_uses(const Setup *setup, const char *key, bool network)
+{
+  const LibraryOps *ops = setup->library;
+
+  return ops == NULL || ops->uses == NULL || ops->uses(setup->library_params, key, network);
+}
+
 static bool fabric_uses(const Setup *setup, const char *key)
 {
   const NodeSpec *node = &setup->cluster.node;
@@ -100,10 +107,13 @@ static bool fabric_uses(const Setup *setup, const char *key)
 bool setup_uses(const Setup *setup, const char *constant, bool network)
 {
   static const char transport[] = "cluster.transport.", fabric[] = "cluster.node.fabric.";
+  static const char library[] = "library.";
   const TransportOps *ops = setup->cluster.transport;
 
   if (g_str_has_prefix(constant, fabric))
     return fabric_uses(setup, constant + strlen(fabric));
+  if (g_str_has_prefix(constant, library))
+    return library_uses(setup, constant + strlen(library), network);
   if (!network)
     return !g_str_has_prefix(constant, transport) &&
            !g_str_has_prefix(constant, "cluster.network.") &&

@@ -7,75 +7,6 @@
  */
 #include "models/library/nccl.h"
 
-static const char *const algo_names[] = {
-  [NCCL_TREE] = "tree",           [NCCL_RING] = "ring",
-  [NCCL_COLLNET] = "collnet",     [NCCL_NVLS] = "nvls",
-  [NCCL_NVLS_TREE] = "nvls_tree", [NCCL_PAT] = "pat",
-  [NCCL_N_ALGOS] = "auto",        NULL,
-};
-
-static const char *const proto_names[] = {
-  [NCCL_LL] = "ll",         [NCCL_LL128] = "ll128",      [NCCL_SIMPLE] = "simple",
-  [NCCL_N_PROTOS] = "auto", [NCCL_NOT_LL128] = "^ll128", NULL,
-};
-
-static const char *const cpu_names[] = { "intel", "amd", NULL };
-
-/* Those of PathType from PATH_LOC on. */
-static const char *const path_names[] = { "loc", "pix", "pxb", "phb", "sys", NULL };
-
-// clang-format off
-static const ParamSpec nccl_params[] = {
-  { .key = "version", .type = PARAM_NAME, .offset = offsetof(NcclParams, version),
-    .names = nccl_version_names, .fallback = "2.30",
-    .help = "release whose tables choose: this one or the nearest before",
-    .origin = "nccl 2.30.7" },
-  { .key = "algo", .type = PARAM_NAME, .offset = offsetof(NcclParams, algo),
-    .names = algo_names, .fallback = "auto",
-    .help = "NCCL_ALGO; auto: whichever NCCL predicts fastest; ring where it cannot run",
-    .origin = "nccl 2.30.7" },
-  { .key = "proto", .type = PARAM_NAME, .offset = offsetof(NcclParams, proto),
-    .names = proto_names, .fallback = "auto",
-    .help = "NCCL_PROTO; auto: whichever NCCL predicts fastest; simple where it cannot run",
-    .origin = "nccl 2.30.7" },
-  { .key = "cpu", .type = PARAM_NAME, .offset = offsetof(NcclParams, cpu),
-    .names = cpu_names, .fallback = "intel", .help = "vendor; intel stands for all others",
-    .origin = "assumed: nccl 2.30.7 takes what is not AMD for Intel" },
-  { .key = "net_overhead", .type = PARAM_SECONDS,
-    .offset = offsetof(NcclParams, net_overhead_s), .fallback = "0 s", .min = 0, .max = 1,
-    .help = "NCCL_NET_OVERHEAD: least time of a hop between several nodes; 0: by CPU, 1 us "
-            "or on AMD 2 us",
-    .origin = "nccl 2.30.7 src/graph/tuning.cc" },
-  { .key = "min_ctas", .type = PARAM_COUNT, .offset = offsetof(NcclParams, min_ctas),
-    .fallback = "1", .min = 1, .max = 64, .help = "NCCL_MIN_CTAS: at least so many channels",
-    .origin = "nccl 2.30.7" },
-  { .key = "max_ctas", .type = PARAM_COUNT, .offset = offsetof(NcclParams, max_ctas),
-    .fallback = "64", .min = 1, .max = 64, .help = "NCCL_MAX_CTAS: at most so many channels",
-    .origin = "nccl 2.30.7 NCCL_MAX_CHANNELS" },
-  { .key = "buffsize", .type = PARAM_BYTES, .offset = offsetof(NcclParams, buffsize_B),
-    .fallback = "4 MiB", .min = 4096, .max = 1u << 30,
-    .help = "NCCL_BUFFSIZE: of a connection with Simple; chunks are an eighth or half of it",
-    .origin = "nccl 2.30.7 src/init.cc" },
-  { .key = "collnet_enable", .type = PARAM_BOOL, .offset = offsetof(NcclParams, collnet),
-    .fallback = "false", .help = "NCCL_COLLNET_ENABLE: switches between nodes sum (SHARP)",
-    .origin = "nccl 2.30.7" },
-  { .key = "cross_nic", .type = PARAM_COUNT, .offset = offsetof(NcclParams, cross_nic),
-    .fallback = "2", .max = 2,
-    .help = "NCCL_CROSS_NIC: 0: rings leave a node by the NIC they came in by; 1, 2: or by "
-            "the one next to their last GPU",
-    .origin = "nccl 2.30.7 src/graph/search.cc" },
-  { .key = "p2p_disable", .type = PARAM_BOOL, .offset = offsetof(NcclParams, no_p2p),
-    .fallback = "false",
-    .help = "NCCL_P2P_DISABLE: GPUs copy through host memory, NVLink or not",
-    .origin = "nccl 2.30.7" },
-  { .key = "net_gdr_level", .type = PARAM_NAME, .offset = offsetof(NcclParams, gdr_level),
-    .names = path_names, .fallback = "pxb",
-    .help = "NCCL_NET_GDR_LEVEL: NICs further from a GPU are fed from host memory",
-    .origin = "nccl 2.30.7 src/graph/paths.cc" },
-  PARAM_END,
-};
-// clang-format on
-
 const CollOps *nccl_collective(NcclAlgo algo)
 {
   static const CollOps *const collectives[NCCL_N_ALGOS] = {
@@ -141,7 +72,7 @@ static LibraryChoice nccl_choose(const void *data, const LibraryCall *call, doub
   double best_s = G_MAXDOUBLE;
 
   if (nccl_p2p_collective(call->kind) != NULL)
-    return nccl_p2p_terms(&layout, call, size_B);
+    return nccl_p2p_terms(&params->costs, &layout, call, size_B);
   for (NcclAlgo algo = 0; algo < NCCL_N_ALGOS; algo++) {
     if (!wants_algo(params, algo))
       continue;
@@ -168,6 +99,7 @@ const LibraryOps library_nccl = {
     .params = nccl_params,
     .params_size = sizeof(NcclParams),
   },
+  .uses = nccl_uses,
   .rule_paths = nccl_rule_paths,
   .candidates = nccl_candidates,
   .choose = nccl_choose,

@@ -3,6 +3,7 @@
  * @brief NCCL in parts: constants by version, layout, its own forecast, the real cost.
  *
  * nccl_constants.c  what releases were tuned with
+ * nccl_params.c     its keys: environment, and what its parts cost
  * nccl_layout.c     channels and what NCCL's search of the node believes they carry
  * nccl_model.c      the time that NCCL itself predicts: it decides by nothing else
  * nccl_terms.c      what the chosen algorithm and protocol then cost
@@ -66,6 +67,15 @@ double nccl_tree_correction(NcclProto proto, double size_B);
 
 typedef enum { NCCL_CPU_INTEL, NCCL_CPU_AMD } NcclCpu;
 
+/** What the parts of an operation cost: the latest release's tables unless a scenario or a
+ *  calibration says otherwise. NCCL decides by its own tables whatever these are. */
+typedef struct {
+  double base_s[NCCL_N_ALGOS][NCCL_N_PROTOS];
+  double hop_s[NCCL_N_HOPS][NCCL_N_ALGOS][NCCL_N_PROTOS];
+  double channel_Bps;                /**< of Ring/Simple; 0: by GPU */
+  double p2p_local_Bps, p2p_net_Bps; /**< of one channel of sends and receives */
+} NcclCosts;
+
 typedef struct {
   guint algo;  /**< NcclAlgo, or NCCL_N_ALGOS for any */
   guint proto; /**< NcclProto, NCCL_N_PROTOS for any, or NCCL_NOT_LL128 */
@@ -78,6 +88,7 @@ typedef struct {
   bool no_p2p;
   guint gdr_level; /**< PathType, from PATH_LOC on */
   guint cross_nic; /**< 0, 1 or 2 */
+  NcclCosts costs;
 } NcclParams;
 
 /** The communicator: what NCCL makes of the cluster. */
@@ -96,6 +107,10 @@ typedef struct {
   double ll_max_Bps; /**< row and column of the table for this cluster, latest release */
 } NcclLayout;
 
+/** The keys of a scenario, and which of them make a difference: LibraryOps.uses(). */
+extern const ParamSpec nccl_params[];
+bool nccl_uses(const void *params, const char *key, bool network);
+
 NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call);
 
 /** May NCCL run it at all on this cluster, for this operation? */
@@ -110,7 +125,7 @@ double nccl_model_s(const NcclVersion *version, const NcclLayout *layout,
 double nccl_channels(const NcclLayout *layout, const LibraryCall *call, NcclAlgo algo,
                      NcclProto proto, double size_B);
 /** What one channel sums and sends with Simple [B/s]. */
-double nccl_channel_Bps(NcclArch arch);
+double nccl_channel_Bps(const NcclCosts *costs, NcclArch arch);
 
 /** What it costs, to the best of our knowledge. @p phases  of its collective */
 LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
@@ -129,12 +144,13 @@ double nccl_extra_net_s(const LibraryCall *call);
  *  tuner of @p version has it [B/s] [s]. */
 double nccl_pat_bus_Bps(const NcclLayout *layout);
 double nccl_pat_latency_s(const NcclVersion *version, const LibraryCall *call);
-LibraryChoice nccl_pat_terms(const NcclLayout *layout, const LibraryCall *call);
+LibraryChoice nccl_pat_terms(const NcclCosts *costs, const NcclLayout *layout,
+                             const LibraryCall *call);
 
 /** What sends and receives run as; NULL for other operations. */
 const CollOps *nccl_p2p_collective(CollKind kind);
-LibraryChoice nccl_p2p_terms(const NcclLayout *layout, const LibraryCall *call,
-                             double size_B);
+LibraryChoice nccl_p2p_terms(const NcclCosts *costs, const NcclLayout *layout,
+                             const LibraryCall *call, double size_B);
 
 /** The collective an algorithm runs as. NULL if there is none (yet). */
 const CollOps *nccl_collective(NcclAlgo algo);

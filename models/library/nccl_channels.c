@@ -50,10 +50,10 @@ double nccl_channels(const NcclLayout *layout, const LibraryCall *call, NcclAlgo
   return CLAMP(MIN(by_threads, by_traffic), 1, layout->n_channels);
 }
 
-double nccl_channel_Bps(NcclArch arch)
+double nccl_channel_Bps(const NcclCosts *costs, NcclArch arch)
 {
   /* Half of the tuner's perChMaxTreeBws on one node, whose channels are two each; Hopper:
    * 365 GB/s over 16 channels, h100-N04x8-ib400-allreduce-vm at 16 GiB. */
   static const double one_Bps[NCCL_N_ARCHS] = { 13.25e9, 12e9, 22.8e9, 35e9 };
-  return one_Bps[arch];
+  return costs->channel_Bps > 0 ? costs->channel_Bps : one_Bps[arch];
 }

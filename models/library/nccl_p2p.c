@@ -29,11 +29,6 @@ static const double nvlink_Bps[NCCL_N_ARCHS] = { 20e9, 20e9, 20.6e9, 40.1e9 };
  * more channels share it; between nodes all help from the first chunk on. */
 static const double nvlink_part_B = 32 * 512 * 1024.0, pci_part_B = 32 * 128 * 1024.0;
 
-/* What one channel sends. Fitted: h100-N01xG8-sendrecv at 64 MiB, where it has four, and
- * h100-N10xG1-sendrecv at 16 GiB, where it has two; assumed the same of other GPUs. Held
- * against h100-N01xG4-sendrecv and h100-N10xG2-sendrecv. */
-static const double local_channel_Bps = 20.4e9, net_channel_Bps = 12.4e9;
-
 const CollOps *nccl_p2p_collective(CollKind kind)
 {
   switch (kind) {
@@ -104,16 +99,16 @@ static double rank_channels(const NcclLayout *layout, const LibraryCall *call,
 }
 
 /* What a rank sends with them. */
-static double rank_Bps(const NcclLayout *layout, const LibraryCall *call, double message_B)
+static double rank_Bps(const NcclCosts *costs, const NcclLayout *layout,
+                       const LibraryCall *call, double message_B)
 {
   return rank_channels(layout, call, message_B) *
-         (call->n_nodes == 1 ? local_channel_Bps : net_channel_Bps);
+         (call->n_nodes == 1 ? costs->p2p_local_Bps : costs->p2p_net_Bps);
 }
 
-LibraryChoice nccl_p2p_terms(const NcclLayout *layout, const LibraryCall *call,
-                             double size_B)
+LibraryChoice nccl_p2p_terms(const NcclCosts *costs, const NcclLayout *layout,
+                             const LibraryCall *call, double size_B)
 {
-  const NcclVersion *latest = nccl_latest();
   const double n_ranks = (double)call->n_nodes * call->ranks_per_node;
   const double message_B = call->kind == COLL_ALL_TO_ALL ? size_B / n_ranks : size_B;
   const bool is_small = call->n_nodes == 1 && message_B <= ll_threshold_B;
@@ -122,15 +117,15 @@ LibraryChoice nccl_p2p_terms(const NcclLayout *layout, const LibraryCall *call,
   return (LibraryChoice){
     .collective = nccl_p2p_collective(call->kind),
     .protocol = nccl_proto_name(proto),
-    .launch_s = latest->base_s[NCCL_RING][proto],
+    .launch_s = costs->base_s[NCCL_RING][proto],
     .n_channels = rank_channels(layout, call, message_B),
     .terms = {
-      .alpha_local_s = latest->hop_s[layout->local_hop][NCCL_RING][proto],
+      .alpha_local_s = costs->hop_s[layout->local_hop][NCCL_RING][proto],
       .alpha_net_s =
-        MAX(0, latest->hop_s[NCCL_NET][NCCL_RING][proto] + nccl_extra_net_s(call)),
+        MAX(0, costs->hop_s[NCCL_NET][NCCL_RING][proto] + nccl_extra_net_s(call)),
       .wire_factor = nccl_wire_factor(proto),
       .additive = true,
-      .rank_Bps = rank_Bps(layout, call, message_B) / nccl_wire_factor(proto),
+      .rank_Bps = rank_Bps(costs, layout, call, message_B) / nccl_wire_factor(proto),
     },
   };
 }

@@ -27,28 +27,28 @@ static double turns_s(const LibraryCall *call)
   return (double)call->n_nodes * call->ranks_per_node * per_rank_s;
 }
 
-static double rounds_s(const NcclVersion *version, const LibraryCall *call)
+static double rounds_s(double hop_s, const LibraryCall *call)
 {
-  const double hop_s = version->hop_s[NCCL_NET][NCCL_PAT][NCCL_SIMPLE];
   return floor(log2(call->n_nodes)) * hop_s / rounds_per_hop;
 }
 
 double nccl_pat_latency_s(const NcclVersion *version, const LibraryCall *call)
 {
-  return rounds_s(version, call) + turns_s(call);
+  return rounds_s(version->hop_s[NCCL_NET][NCCL_PAT][NCCL_SIMPLE], call) + turns_s(call);
 }
 
-LibraryChoice nccl_pat_terms(const NcclLayout *layout, const LibraryCall *call)
+LibraryChoice nccl_pat_terms(const NcclCosts *costs, const NcclLayout *layout,
+                             const LibraryCall *call)
 {
-  const NcclVersion *latest = nccl_latest();
+  const double hop_s = costs->hop_s[NCCL_NET][NCCL_PAT][NCCL_SIMPLE];
   const CollOps *collective = nccl_collective(NCCL_PAT);
   const guint n_rounds = call->phases_of(collective, call->data)->len;
-  const double wait_s = rounds_s(latest, call) / MAX(1, n_rounds) + nccl_extra_net_s(call);
+  const double wait_s = rounds_s(hop_s, call) / MAX(1, n_rounds) + nccl_extra_net_s(call);
 
   return (LibraryChoice){
     .collective = collective,
     .protocol = nccl_proto_name(NCCL_SIMPLE),
-    .launch_s = latest->base_s[NCCL_PAT][NCCL_SIMPLE] + turns_s(call),
+    .launch_s = costs->base_s[NCCL_PAT][NCCL_SIMPLE] + turns_s(call),
     .terms = {
       .alpha_net_s = MAX(0, wait_s),
       .wire_factor = nccl_wire_factor(NCCL_SIMPLE),

@@ -147,8 +147,9 @@ static double limit_Bps(const NcclParams *params, const NcclLayout *layout,
     return call->n_nodes == 1 ? layout->ll_max_Bps
                               : ll_proxies_Bps(params, layout, n_channels);
   if (algo == NCCL_RING)
-    return proto == NCCL_LL128 ? n * latest->ring_ll128_Bps[layout->arch]
-                               : n_channels * nccl_channel_Bps(layout->arch);
+    return proto == NCCL_LL128
+             ? n * latest->ring_ll128_Bps[layout->arch]
+             : n_channels * nccl_channel_Bps(&params->costs, layout->arch);
   return n * (proto == NCCL_LL128 ? latest->tree_ll128_Bps
                                   : latest->tree_Bps)[layout->arch][layout->scale];
 }
@@ -186,7 +187,7 @@ static double net_hop_s(const NcclParams *params, const NcclLayout *layout,
 {
   const NcclAlgo of = algo == NCCL_RING && call->ranks_per_node == 1 ? NCCL_TREE : algo;
   const double hop_s =
-    MAX(0, nccl_latest()->hop_s[NCCL_NET][of][proto] + nccl_extra_net_s(call));
+    MAX(0, params->costs.hop_s[NCCL_NET][of][proto] + nccl_extra_net_s(call));
   if (proto != NCCL_LL || call->n_nodes == 1)
     return hop_s;
   return hop_s + chunk_B / ll_proxies_Bps(params, layout, n_channels);
@@ -256,16 +257,16 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
                          const LibraryCall *call, NcclAlgo algo, NcclProto proto,
                          double size_B)
 {
-  const NcclVersion *latest = nccl_latest();
+  const NcclCosts *costs = &params->costs;
   const double n_channels = nccl_channels(layout, call, algo, proto, size_B);
   const double chunk_B = chunks_B(params, call, algo, proto, n_channels, size_B);
   const double hop_B = algo == NCCL_RING ? 0 : MIN(size_B, chunk_B);
   LibraryChoice choice = {
     .collective = nccl_collective(algo),
     .protocol = nccl_proto_name(proto),
-    .launch_s = latest->base_s[algo][proto],
+    .launch_s = costs->base_s[algo][proto],
     .terms = {
-      .alpha_local_s = latest->hop_s[layout->local_hop][algo][proto],
+      .alpha_local_s = costs->hop_s[layout->local_hop][algo][proto],
       .alpha_net_s = net_hop_s(params, layout, call, algo, proto, n_channels, hop_B),
       .wire_factor = nccl_wire_factor(proto),
       .chunk_B = chunk_B,
@@ -274,7 +275,7 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
     .n_channels = n_channels,
   };
   if (algo == NCCL_PAT)
-    return nccl_pat_terms(layout, call);
+    return nccl_pat_terms(costs, layout, call);
   const GArray *phases = call->phases_of(choice.collective, call->data);
   if (phases->len == 0)
     return choice; /* one rank */
