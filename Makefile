@@ -42,6 +42,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/catalogue.o
 LIB      := $(BUILD)/libstepcast.a
 TESTS    := $(TEST_SRC:%.c=$(BUILD)/%)
 DATA     := $(sort $(wildcard models/catalogue/*/*.json))
+PROFILES := $(sort $(wildcard calibrate/profiles/*.json))
 MPICC    := $(shell command -v mpicc)
 MPI_PROGRAM = $(if $(MPICC),$(BUILD)/stepcast-mpi)
 CHECKS   := $(sort $(wildcard tests/check-*.sh))
@@ -87,7 +88,7 @@ GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o 
 PLUGIN_TEST_OBJ := $(BUILD)/tests/plugin/test_plugin.o $(BUILD)/tests/plugin/fake_cuda.o
 TESTS    += $(if $(CUDA_WHY),,$(BUILD)/tests/plugin/test_plugin)
 
-.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate heldout claims \
+.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate heldout profiles claims \
         testbed instructions fuzz proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -105,17 +106,19 @@ $(BUILD)/%.o: %.c
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The catalogues become part of the program. The folders are named so that a file that is
-# taken away counts as a change.
-$(BUILD)/catalogue.gresource.xml: $(DATA) $(sort $(dir $(DATA)))
+# The catalogues and the profiles become part of the program. The folders are named so that
+# a file that is taken away counts as a change.
+$(BUILD)/catalogue.gresource.xml: $(DATA) $(PROFILES) $(sort $(dir $(DATA) $(PROFILES)))
 	@mkdir -p $(@D)
 	$(Q){ echo '<gresources><gresource prefix="/stepcast">'; \
 	  for f in $(DATA:models/catalogue/%=%); do echo "<file>$$f</file>"; done; \
+	  for f in $(PROFILES:calibrate/profiles/%=%); do \
+	    echo "<file alias=\"profile/$$f\">profiles/$$f</file>"; done; \
 	  echo '</gresource></gresources>'; } >$@
 
 $(BUILD)/catalogue.c: $(BUILD)/catalogue.gresource.xml
 	@echo "  DATA  $@"
-	$(Q)glib-compile-resources --sourcedir=models/catalogue --generate-source \
+	$(Q)glib-compile-resources --sourcedir=models/catalogue --sourcedir=calibrate --generate-source \
 	  --manual-register --c-name catalogue --target=$@ $<
 
 $(BUILD)/catalogue.o: $(BUILD)/catalogue.c
@@ -237,6 +240,9 @@ validate: $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training  ## 
 
 heldout: $(BUILD)/tests/validate/heldout  ## the fits of calibrate against times that they did not see
 	$(Q)$(BUILD)/tests/validate/heldout
+
+profiles: $(BUILD)/stepcast  ## make calibrate/profiles/ anew, from the logs in tests/reference
+	$(Q)tools/profiles.sh $(BUILD)/stepcast calibrate/profiles
 
 claims: $(BUILD)/tests/validate/claims  ## reported beside predicted: scenarios/claims
 	$(Q)$(BUILD)/tests/validate/claims

@@ -2,6 +2,8 @@
 
 #include "sim/base/version.h"
 
+#include <string.h>
+
 static void input_free(gpointer data)
 {
   ProfileInput *input = data;
@@ -86,6 +88,19 @@ void profile_add_constant(Profile *profile, const ProfileConstant *constant)
   g_ptr_array_add(profile->constants, copy);
 }
 
+void profile_set_fact(Profile *profile, const char *name, const char *value)
+{
+  for (guint i = 0; i < profile->facts->len; i++) {
+    BackendFact *fact = g_ptr_array_index(profile->facts, i);
+    if (strcmp(fact->name, name) != 0)
+      continue;
+    g_free(fact->value);
+    fact->value = g_strdup(value);
+    return;
+  }
+  backend_facts_add(profile->facts, name, value);
+}
+
 static gint compare_samples(gconstpointer a, gconstpointer b)
 {
   return sample_compare(*(const Sample *const *)a, *(const Sample *const *)b);
@@ -98,10 +113,20 @@ void profile_add_samples(Profile *profile, const GPtrArray *samples)
   g_ptr_array_sort(profile->samples, compare_samples);
 }
 
+/* What somebody wrote by hand stays. */
+static void forget_derived(GPtrArray *constants)
+{
+  for (guint i = constants->len; i > 0; i--) {
+    const ProfileConstant *constant = g_ptr_array_index(constants, i - 1);
+    if (*constant->from != '\0')
+      g_ptr_array_remove_index(constants, i - 1);
+  }
+}
+
 void profile_fit(Profile *profile, const FitOptions *options)
 {
   g_ptr_array_set_size(profile->warnings, 0);
-  g_ptr_array_set_size(profile->constants, 0);
+  forget_derived(profile->constants);
   g_ptr_array_unref(profile->laws);
   profile->laws = fit_all(profile->samples, options, profile->warnings);
   profile_derive_constants(profile);

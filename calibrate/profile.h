@@ -60,10 +60,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Profile, profile_free)
 void profile_add_input(Profile *profile, const ProfileInput *input);
 void profile_add_constant(Profile *profile, const ProfileConstant *constant);
 
+/** Say @p value of @p name, in place of what was said of it before. */
+void profile_set_fact(Profile *profile, const char *name, const char *value);
+
 /** Append copies of @p samples and keep the order of sample_compare(). */
 void profile_add_samples(Profile *profile, const GPtrArray *samples);
 
-/** Forget laws, constants and warnings; find them anew from the samples. */
+/** Forget laws, warnings and the constants that came from laws; find them anew from the
+ *  samples. */
 void profile_fit(Profile *profile, const FitOptions *options);
 
 /** The constants that its laws support; part of profile_fit(). */

@@ -112,6 +112,56 @@ void report_laws(const Profile *profile, GString *out)
   }
 }
 
+static bool same_shape(const Law *a, const Law *b)
+{
+  return a->form == b->form && a->key->ranks == b->key->ranks &&
+         a->key->nodes == b->key->nodes && strcmp(a->key->probe, b->key->probe) == 0;
+}
+
+static bool is_first_of_shape(const Profile *profile, guint index)
+{
+  for (guint i = 0; i < index; i++)
+    if (same_shape(g_ptr_array_index(profile->laws, i),
+                   g_ptr_array_index(profile->laws, index)))
+      return false;
+  return true;
+}
+
+static void append_shape(const Law *law, GString *out)
+{
+  g_autofree char *from = show_size(law->key->axis, law->valid_from);
+  g_autofree char *to = show_size(law->key->axis, law->valid_to);
+  const guint ranks = law->key->ranks, nodes = MAX(law->key->nodes, 1);
+
+  g_string_append_printf(out, "  %s", law->key->probe);
+  if (law->form == LAW_HOPS)
+    g_string_append_printf(out, " on %u to %u nodes", law->nodes_from, law->nodes_to);
+  else if (ranks > 1 && ranks % nodes == 0)
+    g_string_append_printf(out, " on %u node%s of %u", nodes, nodes == 1 ? "" : "s",
+                           ranks / nodes);
+  else if (ranks > 1)
+    g_string_append_printf(out, " on %u ranks, %u node%s", ranks, nodes,
+                           nodes == 1 ? "" : "s");
+  g_string_append_printf(out, ": %s to %s\n", from, to);
+}
+
+void report_shapes(const Profile *profile, GString *out)
+{
+  for (guint i = 0; i < profile->laws->len; i++)
+    if (is_first_of_shape(profile, i))
+      append_shape(g_ptr_array_index(profile->laws, i), out);
+}
+
+const char *report_fact(const Profile *profile, const char *name)
+{
+  for (guint i = 0; i < profile->facts->len; i++) {
+    const BackendFact *fact = g_ptr_array_index(profile->facts, i);
+    if (strcmp(fact->name, name) == 0)
+      return fact->value;
+  }
+  return NULL;
+}
+
 void report_constants(const Profile *profile, GString *out)
 {
   for (guint i = 0; i < profile->constants->len; i++) {

@@ -12,6 +12,13 @@ void report_constants(const Profile *profile, GString *out);
 /** Facts, inputs and warnings. */
 void report_provenance(const Profile *profile, GString *out);
 
+/** Each operation and shape of cluster that has a law, a line each: "all_reduce on 2 nodes of
+ *  8: 8 B to 4 GiB". */
+void report_shapes(const Profile *profile, GString *out);
+
+/** What it says of @p name; NULL if nothing. Borrowed. */
+const char *report_fact(const Profile *profile, const char *name);
+
 /** Every sample beside its laws: CSV. */
 void report_residuals(const Profile *profile, GString *out);
 

@@ -70,6 +70,17 @@ bool calibrate_check_outputs(char *const *outputs, GError **error);
  *  Transfer: caller frees */
 Profile *calibrate_new_profile(char *const *outputs, const char *fallback_name);
 
+/** "2026-11-30", or with a time: as a profile holds it. "unknown" gives "".
+ *  @param option  what stands in the message. Transfer: caller frees @p utc */
+bool calibrate_parse_date(const char *option, const char *text, char **utc, GError **error);
+
+/** Read the profile at @p path, to be fitted anew: its laws must have their samples.
+ *  Transfer: caller frees */
+Profile *calibrate_open_profile(const char *path, GError **error);
+
+/** Write a file, aside first; the message of an error begins with its path. */
+bool calibrate_save(const char *path, const char *text, gsize length, GError **error);
+
 /** Write @p profile, fitted, to every path, whole or not at all: profiles (.json) or their
  *  samples (.csv). */
 bool calibrate_write(char *const *outputs, const Profile *profile, GError **error);

@@ -1,116 +1,20 @@
 /* calibrate import: logs that people already have, as samples. */
-#include "calibrate/import.h"
-
-#include "sim/command/calibrate.h"
-#include "sim/command/targets.h"
+#include "sim/command/calibrate_import.h"
 
 #include <string.h>
-
-#define RANKS_MAX 1000000
-
-typedef struct {
-  char **outputs;
-  char *scenario; /* where a workload goes; NULL: nowhere */
-  char *kind, *collective, *time_unit;
-  int ranks, nodes;
-  int only_gradients; /* GLib's truth, and so below */
-  int strict, quiet;
-} ImportCommand;
 
 static void import_command_clear(ImportCommand *command)
 {
   g_strfreev(command->outputs);
+  g_strfreev(command->facts);
+  g_free(command->into);
+  g_free(command->date);
   g_free(command->kind);
   g_free(command->collective);
   g_free(command->time_unit);
   g_free(command->scenario);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ImportCommand, import_command_clear)
-
-static bool check_numbers(const ImportCommand *command, GError **error)
-{
-  if (command->ranks < 0 || command->ranks > RANKS_MAX || command->nodes < 0 ||
-      command->nodes > RANKS_MAX) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-                "calibrate import: --ranks and --nodes are whole numbers from 1 to %u",
-                RANKS_MAX);
-    return false;
-  }
-  if (command->ranks > 0 && command->nodes > command->ranks) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-                "calibrate import: --nodes %d is more than --ranks %d", command->nodes,
-                command->ranks);
-    return false;
-  }
-  return true;
-}
-
-static bool read_time_unit(const char *unit, double *unit_s, GError **error)
-{
-  *unit_s = unit == NULL              ? 0
-            : strcmp(unit, "ns") == 0 ? 1e-9
-            : strcmp(unit, "us") == 0 ? 1e-6
-                                      : -1;
-  if (*unit_s >= 0)
-    return true;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-              "calibrate import: --time-unit is ns or us, not '%s'", unit);
-  return false;
-}
-
-static bool check_collective(const char *name, GError **error)
-{
-  static const char *const names[] = { "all_reduce", "all_gather", "reduce_scatter",
-                                       "all_to_all", "broadcast",  "reduce",
-                                       "send_recv",  NULL };
-
-  if (name == NULL || g_strv_contains(names, name))
-    return true;
-  g_autofree char *suggestion = registry_suggestion(names, name);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-              "calibrate import: --collective: unknown collective '%s'%s", name,
-              suggestion);
-  return false;
-}
-
-static bool check_target(const char *option, const char *output, char *const *files,
-                         GError **error)
-{
-  for (guint i = 0; files[i] != NULL; i++)
-    if (targets_are_one_file(output, files[i])) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-                  "calibrate import: %s names the log itself, %s", option, files[i]);
-      return false;
-    }
-  return true;
-}
-
-static bool check_targets(const ImportCommand *command, char *const *files, GError **error)
-{
-  for (guint o = 0; command->outputs != NULL && command->outputs[o] != NULL; o++)
-    if (!check_target("-o", command->outputs[o], files, error))
-      return false;
-  if (command->scenario == NULL)
-    return true;
-  if (files[0] != NULL && files[1] != NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-                "calibrate import: --scenario takes one workload, not several files");
-    return false;
-  }
-  return check_target("--scenario", command->scenario, files, error);
-}
-
-/* A misspelt kind is the command line's fault, not the file's. */
-static bool check_kind(const char *name, GError **error)
-{
-  g_autoptr(GError) cause = NULL;
-
-  if (name == NULL || registry_find("kind of file", importer_table, name, &cause) != NULL)
-    return true;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "calibrate import: --kind: %s",
-              cause->message);
-  return false;
-}
 
 static void append_notes(const Imported *imported)
 {
@@ -163,7 +67,8 @@ static bool write_scenario(const ImportCommand *command, const char *path,
                 "%s: no workload, so there is nothing for --scenario", path);
     return false;
   }
-  return g_file_set_contents(command->scenario, imported->scenario, -1, error);
+  return calibrate_save(command->scenario, imported->scenario, strlen(imported->scenario),
+                        error);
 }
 
 /* Of a file; "" for what cannot be read twice. */
@@ -178,8 +83,23 @@ static char *digest_of(const char *path)
   return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, length);
 }
 
-static void add_to_profile(Profile *profile, const char *path, const ImporterOps *importer,
-                           const Imported *imported)
+/* The same bytes twice would count twice. */
+static bool check_new(const Profile *profile, const char *path, const char *digest,
+                      GError **error)
+{
+  for (guint i = 0; i < profile->inputs->len && *digest != '\0'; i++) {
+    const ProfileInput *input = g_ptr_array_index(profile->inputs, i);
+    if (strcmp(input->sha256, digest) != 0)
+      continue;
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s: it is in the profile already, as %s",
+                path, input->path);
+    return false;
+  }
+  return true;
+}
+
+static bool add_to_profile(Profile *profile, const char *path, const ImporterOps *importer,
+                           const Imported *imported, GError **error)
 {
   g_autofree char *base = g_path_get_basename(path);
   g_autofree char *name = g_utf8_make_valid(base, -1);
@@ -192,37 +112,36 @@ static void add_to_profile(Profile *profile, const char *path, const ImporterOps
     .n_unreadable = imported->n_unreadable,
   };
 
+  if (!check_new(profile, path, digest, error))
+    return false;
   profile_add_input(profile, &input);
   profile_add_samples(profile, imported->samples);
   for (guint i = 0; i < imported->facts->len; i++) {
     const BackendFact *fact = imported->facts->pdata[i];
     g_autofree char *key = g_strdup_printf("%s: %s", name, fact->name);
-    backend_facts_add(profile->facts, key, fact->value);
+    profile_set_fact(profile, key, fact->value);
   }
+  return true;
 }
 
 static bool import_all(const ImportCommand *command, int n, char **paths, Profile *profile,
                        GString *out, GError **error)
 {
-  ImportOptions options = { .kind = command->kind,
-                            .collective = command->collective,
-                            .ranks = (guint)command->ranks,
-                            .nodes = (guint)command->nodes,
-                            .only_gradients = command->only_gradients != 0 };
+  ImportOptions options;
 
-  if (!read_time_unit(command->time_unit, &options.time_unit_s, error))
+  if (!calibrate_import_options(command, &options, error))
     return false;
   for (int i = 0; i < n; i++) {
     const ImporterOps *importer = NULL;
     g_autoptr(Imported) imported = import_file(paths[i], &options, &importer, error);
     if (imported == NULL || !check_gain(paths[i], imported, command->strict, error) ||
+        !add_to_profile(profile, paths[i], importer, imported, error) ||
         !write_scenario(command, paths[i], imported, error))
       return false;
     if (!command->quiet) {
       append_notes(imported);
       append_facts(paths[i], importer, imported, out);
     }
-    add_to_profile(profile, paths[i], importer, imported);
   }
   return true;
 }
@@ -231,14 +150,56 @@ static bool import_all(const ImportCommand *command, int n, char **paths, Profil
 static void fit(const ImportCommand *command, Profile *profile)
 {
   const FitOptions options = FIT_DEFAULTS;
-  bool wanted = false;
+  bool wanted = command->into != NULL;
 
   for (char **path = command->outputs; path != NULL && *path != NULL; path++)
     wanted = wanted || g_str_has_suffix(*path, ".json");
   if (wanted)
     profile_fit(profile, &options);
-  g_free(profile->command);
-  profile->command = g_strdup("calibrate import");
+}
+
+/* The profile that the logs go to: of what was said about them. */
+static Profile *begin(const ImportCommand *command, GError **error)
+{
+  g_autofree char *date = NULL;
+
+  if (command->date != NULL &&
+      !calibrate_parse_date("calibrate import: --date", command->date, &date, error))
+    return NULL;
+  Profile *profile = command->into != NULL
+                       ? calibrate_open_profile(command->into, error)
+                       : calibrate_new_profile(command->outputs, "import");
+  if (profile == NULL)
+    return NULL;
+  if (command->into == NULL) {
+    g_free(profile->command);
+    profile->command = g_strdup("calibrate import");
+  }
+  if (date != NULL) {
+    g_free(profile->created_utc);
+    profile->created_utc = g_steal_pointer(&date);
+  }
+  for (char **fact = command->facts; fact != NULL && *fact != NULL; fact++) {
+    g_auto(GStrv) parts = g_strsplit(*fact, "=", 2);
+    profile_set_fact(profile, parts[0], parts[1]);
+  }
+  return profile;
+}
+
+static bool import_into(const ImportCommand *command, int n, char **paths, GString *out,
+                        GError **error)
+{
+  char *const into[] = { command->into, NULL };
+  g_autoptr(Profile) profile = begin(command, error);
+
+  if (profile == NULL || !import_all(command, n, paths, profile, out, error))
+    return false;
+  fit(command, profile);
+  if (!calibrate_write(command->into != NULL ? into : command->outputs, profile, error))
+    return false;
+  if (!command->quiet)
+    calibrate_append_samples(profile->samples, out);
+  return true;
 }
 
 static bool import_run(int argc, char **argv, GString *out, GError **error)
@@ -248,6 +209,12 @@ static bool import_run(int argc, char **argv, GString *out, GError **error)
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME_ARRAY, &command.outputs,
       "write PATH: a profile (.json), samples (.csv)", "PATH" },
+    { "into", 0, 0, G_OPTION_ARG_FILENAME, &command.into,
+      "add to this profile instead, and fit it anew", "PROFILE" },
+    { "date", 0, 0, G_OPTION_ARG_STRING, &command.date,
+      "when the logs were taken, or unknown (today)", "YYYY-MM-DD" },
+    { "fact", 0, 0, G_OPTION_ARG_STRING_ARRAY, &command.facts,
+      "what the profile shall say of them, such as their source", "NAME=TEXT" },
     { "kind", 0, 0, G_OPTION_ARG_STRING, &command.kind,
       "what the files are, instead of telling by their content", "KIND" },
     { "collective", 0, 0, G_OPTION_ARG_STRING, &command.collective,
@@ -270,26 +237,14 @@ static bool import_run(int argc, char **argv, GString *out, GError **error)
   if (!options_parse(&calibrate_import, entries, &argc, &argv, out, &is_done, error) ||
       is_done)
     return is_done;
-  if (!options_check_count(&calibrate_import, argc, 1, G_MAXINT, "a FILE", error) ||
-      !check_numbers(&command, error) || !check_collective(command.collective, error) ||
-      !check_kind(command.kind, error) ||
-      !calibrate_check_outputs(command.outputs, error) ||
-      !check_targets(&command, argv + 1, error))
-    return false;
-  g_autoptr(Profile) profile = calibrate_new_profile(command.outputs, "import");
-  if (!import_all(&command, argc - 1, argv + 1, profile, out, error))
-    return false;
-  fit(&command, profile);
-  if (!calibrate_write(command.outputs, profile, error))
-    return false;
-  if (!command.quiet)
-    calibrate_append_samples(profile->samples, out);
-  return true;
+  return options_check_count(&calibrate_import, argc, 1, G_MAXINT, "a FILE", error) &&
+         calibrate_import_check(&command, argv + 1, error) &&
+         import_into(&command, argc - 1, argv + 1, out, error);
 }
 
 const Command calibrate_import = {
   .name = "calibrate import",
   .summary = "read logs of nccl-tests, OSU, perftest, iperf3, NCCL, PyTorch ...",
-  .usage = "FILE... [-o PATH]...",
+  .usage = "FILE... [-o PATH]... [--into PROFILE]",
   .run = import_run,
 };

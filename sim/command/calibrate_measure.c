@@ -3,7 +3,6 @@
 
 #include "sim/base/units.h"
 #include "sim/command/calibrate.h"
-#include "sim/command/targets.h"
 
 #include <string.h>
 
@@ -86,50 +85,6 @@ void calibrate_append_samples(const GPtrArray *samples, GString *out)
     append_row(sample, out);
     before = sample;
   }
-}
-
-bool calibrate_check_outputs(char *const *outputs, GError **error)
-{
-  for (char *const *path = outputs; path != NULL && *path != NULL; path++)
-    if (!g_str_has_suffix(*path, ".csv") && !g_str_has_suffix(*path, ".json")) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE,
-                  "calibrate: -o %s: wants .json or .csv", *path);
-      return false;
-    } else if (!targets_check_kind(&command_calibrate, "-o", *path, error)) {
-      return false;
-    }
-  return true;
-}
-
-Profile *calibrate_new_profile(char *const *outputs, const char *fallback_name)
-{
-  g_autofree char *base = outputs == NULL || outputs[0] == NULL
-                            ? g_strdup(fallback_name)
-                            : g_path_get_basename(outputs[0]);
-  g_autofree char *name = g_utf8_make_valid(base, -1);
-  g_autoptr(GDateTime) now = g_date_time_new_now_utc();
-  char *dot = strrchr(name, '.');
-
-  if (dot != NULL && dot > name)
-    *dot = '\0';
-  Profile *profile = profile_new(name);
-  g_free(profile->created_utc);
-  profile->created_utc = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
-  return profile;
-}
-
-bool calibrate_write(char *const *outputs, const Profile *profile, GError **error)
-{
-  for (char *const *path = outputs; path != NULL && *path != NULL; path++) {
-    g_autoptr(GString) text = g_string_new(NULL);
-    if (g_str_has_suffix(*path, ".csv"))
-      sample_write_csv(profile->samples, text);
-    else
-      profile_write(profile, text);
-    if (!g_file_set_contents(*path, text->str, (gssize)text->len, error))
-      return false;
-  }
-  return true;
 }
 
 /* The samples of a sweep, and who gave them. */

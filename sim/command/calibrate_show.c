@@ -49,7 +49,7 @@ static bool write_plot(const ShowCommand *command, const char *file, const Profi
   if (!targets_check_kind(&calibrate_show, "--plot", command->plot, error))
     return false;
   calibrate_plot(profile, svg);
-  return g_file_set_contents(command->plot, svg->str, (gssize)svg->len, error);
+  return calibrate_save(command->plot, svg->str, svg->len, error);
 }
 
 static bool show_run(int argc, char **argv, GString *out, GError **error)

@@ -10,6 +10,7 @@
 #include "sim/output/output.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/describe.h"
+#include "sim/scenario/describe_profile.h"
 
 #include <string.h>
 
@@ -49,6 +50,7 @@ const Kind kinds[] = {
   { "node", "catalogue: \"cluster.node\"", NULL },
   { "gpu", "catalogue: \"cluster.node.gpu\"", NULL },
   { "model", "catalogue: \"workload.model\"", NULL },
+  { "profile", "measured machines: \"calibration\"", NULL },
   { "writer", "formats of results: the suffix of \"-o PATH\"", output_table },
   { "backend", "what `calibrate` measures", backend_table },
   { "log", "files that `calibrate import` reads", importer_table },
@@ -92,11 +94,19 @@ static const ModuleInfo *find_module(const Kind *kind, const char *member)
   return NULL;
 }
 
+static bool is_profile(const Kind *kind)
+{
+  return strcmp(kind->name, "profile") == 0;
+}
+
 char *kinds_summary(const Kind *kind, const char *member)
 {
   const ModuleInfo *info = kind->table == NULL ? NULL : find_module(kind, member);
 
-  return info == NULL ? describe_summary(kind->name, member) : g_strdup(info->summary);
+  if (info != NULL)
+    return g_strdup(info->summary);
+  return is_profile(kind) ? describe_profile_summary(member)
+                          : describe_summary(kind->name, member);
 }
 
 /* "a time, such as "3 us", at least 0; default 1 ms (horovod 0.28.1)" */
@@ -145,7 +155,8 @@ char *kinds_describe(const Kind *kind, const char *member, GError **error)
   char *text = info == NULL ? NULL : describe_module(kind, info);
 
   if (kind->table == NULL)
-    text = describe_entry(kind->name, member);
+    text =
+      is_profile(kind) ? describe_profile(member) : describe_entry(kind->name, member);
   if (text != NULL)
     return text;
   g_auto(GStrv) names = kinds_members(kind);

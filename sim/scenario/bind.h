@@ -105,3 +105,11 @@ void bind_groups(Binder *binder, const Section *root, Setup *setup);
 void bind_workload(Binder *binder, const Section *root, Setup *setup);
 /** After all other parts. */
 void bind_memory(Binder *binder, const Section *root, Setup *setup);
+
+/** The profile that "calibration" names: one of the program's, or a file. NULL if none, or
+ *  after a problem. Transfer: caller frees */
+Profile *bind_calibration_open(const Binder *binder, const Section *root);
+
+/** Take the times of collectives that the binder's profile measured; the library must be
+ *  bound. */
+void bind_calibration_curves(const Binder *binder, Setup *setup);

@@ -1,8 +1,10 @@
 /**
  * @file catalogue.h
- * @brief The catalogues of hardware and models, as they are compiled into the program.
+ * @brief The catalogues of hardware, models and profiles, as they are compiled into the
+ *        program.
  *
- * Each entry is a JSON text of models/catalogue/KIND/NAME.json.
+ * Each entry is a JSON text of models/catalogue/KIND/NAME.json; those of kind "profile" are
+ * calibrate/profiles/NAME.json.
  */
 #pragma once
 

@@ -1,6 +1,9 @@
 #include "sim/scenario/profile_file.h"
 
+#include "sim/scenario/catalogue.h"
 #include "sim/scenario/include.h"
+
+#include <string.h>
 
 typedef struct {
   const Documents *documents;
@@ -26,10 +29,46 @@ Profile *profile_file_parse(const char *name, const char *text, gsize length,
   return problems_report(problems, error) ? g_steal_pointer(&profile) : NULL;
 }
 
+bool profile_file_is_name(const char *text)
+{
+  return *text != '\0' && strpbrk(text, "/.") == NULL;
+}
+
+/* "; did you mean ..." */
+static char *suggest(const char *name, const char *other)
+{
+  g_auto(GStrv) shipped = catalogue_names("profile");
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+  for (char **one = shipped; *one != NULL; one++)
+    g_ptr_array_add(names, *one);
+  if (other != NULL)
+    g_ptr_array_add(names, (void *)other);
+  g_ptr_array_add(names, NULL);
+  return registry_suggestion((const char *const *)names->pdata, name);
+}
+
+Profile *profile_file_shipped(const char *name, const char *other, GError **error)
+{
+  gsize length = 0;
+  const char *text = catalogue_text("profile", name, &length);
+
+  if (text != NULL) {
+    g_autofree char *file = g_strdup_printf("catalogue/profile/%s.json", name);
+    return profile_file_parse(file, text, length, error);
+  }
+  g_autofree char *suggestion = suggest(name, other);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_UNKNOWN,
+              "unknown profile '%s' (a file is written ./%s)%s", name, name, suggestion);
+  return NULL;
+}
+
 Profile *profile_file_load(const char *path, GError **error)
 {
   gsize length = 0;
-  g_autofree char *text = include_read(path, &length, error);
 
+  if (profile_file_is_name(path))
+    return profile_file_shipped(path, NULL, error);
+  g_autofree char *text = include_read(path, &length, error);
   return text == NULL ? NULL : profile_file_parse(path, text, length, error);
 }

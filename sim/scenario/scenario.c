@@ -33,7 +33,8 @@ static const ParamSpec calibration_params[] = {
     .type = PARAM_TEXT,
     .offset = offsetof(Fixed, calibration),
     .fallback = "preset",
-    .help = "whose measurements constants come from: a file of calibrate, or preset",
+    .help = "whose measurements constants come from: a profile of `list profile`, a file of "
+            "calibrate, or preset",
     .origin = "published constants" },
   PARAM_END,
 };
@@ -167,85 +168,11 @@ static void bind_run(Binder *binder, const Section *root, RunSpec *run)
   effective_close(binder->effective);
 }
 
-/* The profile that the scenario names; NULL if none, or after a problem. */
-static Profile *read_profile(const Binder *binder, const Section *root)
-{
-  const cJSON *item = bind_member(root, "calibration");
-  const char *name = cJSON_GetStringValue(item);
-  g_autoptr(GError) error = NULL;
-  gsize length = 0;
-
-  if (name == NULL || *name == '\0' || strcmp(name, "preset") == 0)
-    return NULL;
-  const char *from = documents_file(binder->documents, item);
-  g_autofree char *path = include_resolve(from == NULL ? binder->file : from, name);
-  g_autofree char *text = include_read_part(path, &length, &error);
-  g_ptr_array_add(binder->inputs, g_strdup(path));
-  Profile *profile = text == NULL ? NULL : profile_file_parse(path, text, length, &error);
-  if (profile == NULL)
-    bind_blame(binder, root, "calibration", item, error->message);
-  return profile;
-}
-
-/* Is it a collective of that library, algorithm of its own choice? */
-static bool is_curve_of(const Law *law, const char *library, CollKind *kind)
-{
-  const gsize length = strlen(library);
-
-  return law->form == LAW_PIECEWISE && law->knots->len > 1 && law->key->ranks > 1 &&
-         *law->key->algo == '\0' && strncmp(law->key->library, library, length) == 0 &&
-         (law->key->library[length] == '\0' || law->key->library[length] == ' ') &&
-         coll_kind_find(law->key->probe, kind, NULL);
-}
-
-/* Of curves of one shape the first: in place, as gradients are. */
-static void add_curves(const Profile *profile, Setup *setup)
-{
-  for (guint i = 0; i < profile->laws->len; i++) {
-    const Law *law = g_ptr_array_index(profile->laws, i);
-    CollKind kind;
-    if (!is_curve_of(law, setup->library->info.name, &kind) ||
-        calibration_find(setup->curves, kind, law->key->nodes, law->key->ranks) != NULL)
-      continue;
-    CalibrationCurve curve = {
-      .kind = kind,
-      .n_nodes = law->key->nodes,
-      .n_ranks = law->key->ranks,
-      .knots = g_array_new(FALSE, FALSE, sizeof(CalibrationKnot)),
-    };
-    for (guint k = 0; k < law->knots->len; k++) {
-      const LawKnot *knot = &g_array_index(law->knots, LawKnot, k);
-      const CalibrationKnot copy = { knot->size, knot->time_s };
-      g_array_append_val(curve.knots, copy);
-    }
-    g_array_append_val(setup->curves, curve);
-  }
-}
-
-/* Say so where the cluster is one that was measured. */
-static void note_curves(const Profile *profile, const Setup *setup)
-{
-  const guint n_nodes = setup->cluster.n_nodes;
-  const guint n_ranks = n_nodes * setup->cluster.node.n_gpus;
-
-  for (guint i = 0; i < setup->curves->len; i++) {
-    const CalibrationCurve *curve = &g_array_index(setup->curves, CalibrationCurve, i);
-    if (curve->n_nodes != n_nodes || curve->n_ranks != n_ranks)
-      continue;
-    g_autofree char *name = g_strdup_printf("calibration.%s", coll_kind_name(curve->kind));
-    g_autofree char *value = g_strdup_printf("times of %u sizes", curve->knots->len);
-    g_autofree char *source = g_strdup_printf("measured: profile %s, %u ranks on %u nodes",
-                                              profile->id, n_ranks, n_nodes);
-    const Constant constant = { .name = name, .value = value, .source = source };
-    constants_add(setup->constants, &constant);
-  }
-}
-
 static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *setup)
 {
   const Section section = { "", root, root };
   Fixed fixed = { 0 };
-  g_autoptr(Profile) profile = read_profile(binder, &section);
+  g_autoptr(Profile) profile = bind_calibration_open(binder, &section);
 
   binder->profile = profile;
   bind_name(binder, &section, setup);
@@ -258,10 +185,8 @@ static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *se
   bind_compression(binder, &section, setup);
   bind_params(binder, &section, calibration_params, &fixed);
   g_free(fixed.calibration);
-  if (profile != NULL && setup->library != NULL) {
-    add_curves(profile, setup);
-    note_curves(profile, setup);
-  }
+  if (profile != NULL && setup->library != NULL)
+    bind_calibration_curves(binder, setup);
   bind_run(binder, &section, &setup->run);
   bind_memory(binder, &section, setup);
   bind_check_keys(binder, &section, NULL, sections);
