@@ -87,6 +87,17 @@ static void check_law(Findings *findings, const Law *law, double peak_Bps)
   check_peak(findings, law, peak_Bps);
 }
 
+/* What was never timed is no sample. */
+static void check_samples(Findings *findings, const Profile *profile)
+{
+  for (guint i = 0; i < profile->samples->len; i++) {
+    const Sample *sample = g_ptr_array_index(profile->samples, i);
+    if (sample->n == 0 && !(sample->flags & SAMPLE_FAILED))
+      find(findings, "samples[%u]: %s at %.6g %s: of no repetition", i, sample->probe,
+           sample->size, sample_axis_name(sample->axis));
+  }
+}
+
 static void check_age(Findings *findings, const Profile *profile, int max_days)
 {
   if (*profile->created_utc == '\0')
@@ -165,10 +176,12 @@ static bool parse_peak(const CheckCommand *command, double *peak_Bps, GError **e
   g_autoptr(GError) cause = NULL;
 
   *peak_Bps = INFINITY;
-  if (command->peak == NULL || units_parse_rate(command->peak, peak_Bps, &cause))
+  if (command->peak == NULL)
+    return true;
+  if (units_parse_rate(command->peak, peak_Bps, &cause) && *peak_Bps > 0)
     return true;
   g_set_error(error, SIM_ERROR, SIM_ERROR_USAGE, "calibrate check: --peak: %s",
-              cause->message);
+              cause == NULL ? "a link carries more than 0" : cause->message);
   return false;
 }
 
@@ -183,6 +196,7 @@ static bool judge(const CheckCommand *command, const char *path, const Profile *
     return false;
   for (guint i = 0; i < profile->laws->len; i++)
     check_law(&findings, g_ptr_array_index(profile->laws, i), peak_Bps);
+  check_samples(&findings, profile);
   check_age(&findings, profile, command->max_age);
   if (command->against != NULL) {
     g_autoptr(Profile) other = profile_file_load(command->against, error);
