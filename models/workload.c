@@ -115,6 +115,13 @@ const ParamSpec compute_params[] = {
     .max = 1,
     .help = "standard deviation of one GPU's step over its mean",
     .origin = "none unless given" },
+  { .key = "gpu_spread",
+    .type = PARAM_FRACTION,
+    .offset = offsetof(ComputeSpec, gpu_spread),
+    .fallback = "1.5 %",
+    .max = 0.5,
+    .help = "standard deviation of the speed of GPUs of one kind; all wait for the slowest",
+    .origin = "Sinha et al., SC22: 8 % between the whiskers of one kind, 5.4 deviations" },
   { .key = "sms_per_channel",
     .type = PARAM_NUMBER,
     .offset = offsetof(ComputeSpec, sms_per_channel),
@@ -145,7 +152,9 @@ const ParamSpec compute_params[] = {
 
 ComputeSpec compute_of_gpu(const ComputeSpec *compute, const char *first, const char *gpu)
 {
-  ComputeSpec own = { .efficiency = compute->efficiency, .jitter = compute->jitter };
+  ComputeSpec own = { .efficiency = compute->efficiency,
+                      .jitter = compute->jitter,
+                      .gpu_spread = compute->gpu_spread };
 
   if (first == NULL || g_strcmp0(first, gpu) == 0)
     return *compute;
@@ -212,6 +221,7 @@ Workload *workload_new(const Model *model, const WorkloadSpec *spec,
   workload->precision = spec->precision;
   workload->optimizer = spec->optimizer;
   workload->jitter = compute->jitter;
+  workload->gpu_spread = compute->gpu_spread;
   workload->gradients = g_array_new(FALSE, FALSE, sizeof(Gradient));
   workload->layer_times = g_array_new(FALSE, FALSE, sizeof(LayerTime));
   if (!compute_fill(workload, compute, gpu, error))

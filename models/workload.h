@@ -34,6 +34,7 @@ typedef struct {
   double efficiency;      /**< share of the peak FLOP/s; 0 if not given */
   GArray *layers;         /**< of ComputeLayer; empty if not given */
   double jitter;          /**< standard deviation of one GPU's step over its mean */
+  double gpu_spread;      /**< the same of the means of GPUs of one kind */
   GArray *other_gpus;     /**< of OtherCompute; NULL: none */
   double sms_per_channel; /**< of a collective, see contention.h; 0: no contention */
   double memory_passes;   /**< of a byte on the wire; 0: no contention */
@@ -77,7 +78,7 @@ typedef struct {
   Optimizer optimizer;
   double forward_s, backward_s; /**< of one batch */
   double optimizer_s;           /**< once per iteration */
-  double jitter;
+  double jitter, gpu_spread; /**< see ComputeSpec */
   double gradient_B;       /**< all gradients of one GPU */
   GArray *gradients;       /**< of Gradient, in the order backward produces them */
   GArray *layer_times;     /**< of LayerTime, forward order */

@@ -69,3 +69,9 @@ double rng_max_normal(Rng *rng, double n)
   const double above = -expm1(log(gsl_rng_uniform_pos(rng->gsl)) / n);
   return gsl_cdf_ugaussian_Qinv(above);
 }
+
+double rng_mean_max_normal(double n)
+{
+  g_return_val_if_fail(n >= 1, 0);
+  return gsl_cdf_ugaussian_Qinv(0.625 / (n + 0.25));
+}

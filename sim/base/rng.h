@@ -23,5 +23,9 @@ guint rng_below(Rng *rng, guint n); /**< in 0..n-1; n > 0 */
  *  inverse normal of u^(1/n). n > 0. */
 double rng_max_normal(Rng *rng, double n);
 
+/** What that largest is on average, within 5 %, from n = 8 on within 1 %. n >= 1.
+ *  G. Blom, "Statistical Estimates and Transformed Beta-Variables", 1958. */
+double rng_mean_max_normal(double n);
+
 /** A 64-bit hash of three words; the same on every machine. */
 guint64 rng_hash(guint64 a, guint64 b, guint64 c);

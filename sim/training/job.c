@@ -1,6 +1,8 @@
 /* What a run begins with, and what is left to free at its end. */
 #include "sim/training/job.h"
 
+#include <math.h>
+
 /* The optimizer's time, by parameters. */
 static double *optimizer_of_layers(const Workload *workload)
 {
@@ -12,6 +14,21 @@ static double *optimizer_of_layers(const Workload *workload)
       workload->optimizer_s * gradient->size_B / workload->gradient_B;
   }
   return of_layer_s;
+}
+
+/* GPUs of one kind differ for good. Every crew is taken to have the slowest of all, so that
+ * nodes may be told as one group or as two. One run takes it as it is on
+ * average; replicas draw it, as clusters differ. The slowest of one GPU is that GPU. */
+static double lag_of(const Job *job, const Workload *workload, guint n_gpus, guint64 seed)
+{
+  const double sigma = workload->gpu_spread;
+
+  if (!(sigma > 0) || n_gpus == 1)
+    return 1;
+  if (job->setup->run.replicas <= 1)
+    return 1 + sigma * rng_mean_max_normal(n_gpus);
+  g_autoptr(Rng) rng = rng_stream(seed, "gpu_spread");
+  return exp(sigma * rng_max_normal(rng, n_gpus));
 }
 
 void job_lay_crews(Job *job, const Crews *crews, const JobCrews *what)
@@ -31,6 +48,7 @@ void job_lay_crews(Job *job, const Crews *crews, const JobCrews *what)
       .optimizer_of_layer_s = optimizer_of_layers(workload),
       .jitter = rng_stream(what->seed, stream),
     };
+    job->crews[i].lag = lag_of(job, workload, crews->n_nodes * gpus_per_node, what->seed);
   }
   job->n_workers = what->fold ? job->n_crews : crews->n_nodes;
   job->workers = g_new0(Worker, job->n_workers);

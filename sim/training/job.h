@@ -53,6 +53,7 @@ typedef struct {
   const Workload *workload;
   const GpuSpec *gpu;
   double slowdown;
+  double lag; /**< what its slowest GPU takes over what one takes on average, >= 1 */
   guint n_gpus;
   double *optimizer_of_layer_s;
   Rng *jitter;

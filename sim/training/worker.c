@@ -10,9 +10,9 @@ static double draw_factor(CrewState *crew)
   const double sigma = crew->workload->jitter;
 
   if (!(sigma > 0))
-    return crew->slowdown;
+    return crew->slowdown * crew->lag;
   const double z = rng_max_normal(crew->jitter, crew->n_gpus);
-  return crew->slowdown * exp(sigma * z - sigma * sigma / 2);
+  return crew->slowdown * crew->lag * exp(sigma * z - sigma * sigma / 2);
 }
 
 /* The workers of a crew are as slow as its slowest, whichever of them asks first. */

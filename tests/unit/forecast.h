@@ -40,10 +40,14 @@ static inline bool forecast_here(guint index G_GNUC_UNUSED, void *data, GString 
   return true;
 }
 
+/* GPUs of one kind are alike, as closed forms want them, unless @p text says otherwise. */
 static inline Scenario *parse(const char *text)
 {
+  static const char *const alike[] = { "workload.compute.gpu_spread=0", NULL };
   g_autoptr(GError) error = NULL;
-  Scenario *scenario = scenario_parse("test.json", text, strlen(text), NULL, &error);
+  const bool says = strstr(text, "gpu_spread") != NULL;
+  Scenario *scenario =
+    scenario_parse("test.json", text, strlen(text), says ? NULL : alike, &error);
   if (scenario == NULL)
     fprintf(stderr, "%s\n", error->message);
   CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);

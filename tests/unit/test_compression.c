@@ -1,23 +1,13 @@
 /**
  * @file test_compression.c
  * @brief Whole forecasts with a codec, against closed forms and forecasts without one.
- *
- * SimGrid allows one engine per process: every forecast happens in a child, through the
- * same farm that the program uses.
  */
 #include "models/precision.h"
-#include "sim/command/farm.h"
-#include "sim/output/output.h"
-#include "sim/scenario/scenario.h"
-#include "sim/training/training.h"
+#include "tests/unit/forecast.h"
 
-#include <CUnit/Basic.h>
 #include <math.h>
-#include <string.h>
 
-/* Relative error of the engine: rounding to whole amounts (network.h). */
-#define TOL_ENGINE 1e-9
-/* The same of a difference of two times a hundred times as long. */
+/* TOL_ENGINE of a difference of two times a hundred times as long. */
 #define TOL_DIFFERENCE 1e-6
 
 #define N_VALUES 25000000.0
@@ -37,52 +27,6 @@
   "[{\"name\": \"l\", \"flops\": 1000, \"tensors\": [{\"name\": \"w\", \"values\": "       \
   "3000000, \"shape\": [1000, 3000]}, {\"name\": \"b\", \"values\": 300, \"shape\": "      \
   "[300]}]}]}]}"
-
-typedef struct {
-  const Scenario *scenario;
-  TrainingConfig config;
-} Forecast;
-
-static bool forecast_here(guint index G_GNUC_UNUSED, void *data, GString *out,
-                          GError **error)
-{
-  const Forecast *forecast = data;
-  g_autoptr(Result) result =
-    training_forecast(scenario_setup(forecast->scenario), &forecast->config, error);
-  if (result == NULL)
-    return false;
-  result_write_json_private((const Result *const[]){ result }, 1, out);
-  return true;
-}
-
-static GString *forecast_bytes(const char *text, bool fold)
-{
-  g_autoptr(GError) error = NULL;
-  g_autoptr(Scenario) scenario =
-    scenario_parse("test.json", text, strlen(text), NULL, &error);
-  if (scenario == NULL)
-    fprintf(stderr, "%s\n", error->message);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
-  Forecast forecast = { .scenario = scenario, .config = { .fold = fold, .traced = true } };
-  const Farm farm = {
-    .n_tasks = 1, .n_workers = 1, .work = forecast_here, .data = &forecast
-  };
-  g_autoptr(GPtrArray) answers = farm_run(&farm, &error);
-  if (answers == NULL)
-    fprintf(stderr, "%s\n", error->message);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(answers);
-  const GString *answer = g_ptr_array_index(answers, 0);
-  return g_string_new_len(answer->str, (gssize)answer->len);
-}
-
-static Result *forecast(const char *text, bool fold)
-{
-  GString *bytes = forecast_bytes(text, fold);
-  g_autoptr(GPtrArray) results = result_read_json(bytes->str, bytes->len, NULL);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(results);
-  g_string_free(bytes, TRUE);
-  return g_ptr_array_steal_index(results, 0);
-}
 
 /* One V100 a node on a switch that takes no time, and no cost but bytes and ALPHA_S. */
 static char *star(guint n, const char *strategy, const char *compression)
@@ -120,7 +64,7 @@ static char *racks(const char *strategy, const char *compression)
 static double exposed_s(guint n, const char *strategy, const char *compression)
 {
   g_autofree char *text = star(n, strategy, compression);
-  g_autoptr(Result) result = forecast(text, true);
+  g_autoptr(Result) result = forecast_with(text, true);
   return result->iteration_time_s - result->compute_time_s;
 }
 
@@ -162,8 +106,8 @@ static void test_a_cast_halves_the_bytes_on_every_link(void)
 {
   g_autofree char *full = star(4, WAIT_FREE, NO_CODEC);
   g_autofree char *half = star(4, WAIT_FREE, "{\"codec\": \"bf16\"}");
-  g_autoptr(Result) whole = forecast(full, true);
-  g_autoptr(Result) cast = forecast(half, true);
+  g_autoptr(Result) whole = forecast_with(full, true);
+  g_autoptr(Result) cast = forecast_with(half, true);
 
   CU_ASSERT_EQUAL(whole->message_B, 4 * N_VALUES);
   CU_ASSERT_EQUAL(cast->message_B, 2 * N_VALUES);
@@ -234,8 +178,8 @@ static void test_shapes_that_nobody_states_are_assumed(void)
   g_autofree char *stated = star(4, WAIT_FREE, codec);
   g_auto(GStrv) parts = g_strsplit(stated, ", \"shape\": [5000, 5000]", 2);
   g_autofree char *silent = g_strjoinv("", parts);
-  g_autoptr(Result) known = forecast(stated, true);
-  g_autoptr(Result) guessed = forecast(silent, true);
+  g_autoptr(Result) known = forecast_with(stated, true);
+  g_autoptr(Result) guessed = forecast_with(silent, true);
 
   CU_ASSERT_STRING_NOT_EQUAL(stated, silent);
   CU_ASSERT_EQUAL(guessed->message_B, known->message_B);
@@ -273,7 +217,7 @@ static void test_without_a_codec_nothing_changes(void)
   for (guint i = 0; i < G_N_ELEMENTS(strategies); i++) {
     g_autofree char *with = racks(strategies[i], NO_CODEC);
     g_autofree char *without = racks(strategies[i], "{}");
-    GString *one = forecast_bytes(with, true), *other = forecast_bytes(without, true);
+    GString *one = forecast_bytes(with, true, 0), *other = forecast_bytes(without, true, 0);
     CU_ASSERT_TRUE(g_string_equal(one, other));
     CU_ASSERT_PTR_NULL(strstr(one->str, "encode"));
     g_string_free(one, TRUE);
@@ -294,8 +238,8 @@ static void test_folded_equals_explicit_with_every_codec(void)
     g_autofree char *compression =
       g_strdup_printf("{\"codec\": \"%s\"}", codec_table[i]->name);
     g_autofree char *text = racks(strategies[i % G_N_ELEMENTS(strategies)], compression);
-    g_autoptr(Result) folded = forecast(text, true);
-    g_autoptr(Result) explicit = forecast(text, false);
+    g_autoptr(Result) folded = forecast_with(text, true);
+    g_autoptr(Result) explicit = forecast_with(text, false);
 
     CU_ASSERT_DOUBLE_EQUAL(folded->iteration_time_s / explicit->iteration_time_s, 1,
                            TOL_ENGINE);
@@ -322,8 +266,8 @@ static void test_ddp_encodes_buckets_and_horovod_tensors(void)
   const double cast_s = 6 * 6 * 3000300 / MEMORY_BPS;
   g_autofree char *ddp = racks("{\"name\": \"ddp\"}", codec);
   g_autofree char *horovod = racks("{\"name\": \"horovod\"}", codec);
-  g_autoptr(Result) by_bucket = forecast(ddp, true);
-  g_autoptr(Result) by_tensor = forecast(horovod, true);
+  g_autoptr(Result) by_bucket = forecast_with(ddp, true);
+  g_autoptr(Result) by_tensor = forecast_with(horovod, true);
 
   CU_ASSERT_DOUBLE_EQUAL(stage_s(by_bucket, "encode"),
                          by_bucket->units_per_iteration * 1e-3 + cast_s, 1e-9);
@@ -338,8 +282,8 @@ static void test_horovod_fuses_messages(void)
                         "\"cycle_time\": \"1 s\"}";
   g_autofree char *full = racks(horovod, NO_CODEC);
   g_autofree char *half = racks(horovod, "{\"codec\": \"fp16\"}");
-  g_autoptr(Result) gradients = forecast(full, true);
-  g_autoptr(Result) messages = forecast(half, true);
+  g_autoptr(Result) gradients = forecast_with(full, true);
+  g_autoptr(Result) messages = forecast_with(half, true);
 
   CU_ASSERT_EQUAL(gradients->units_per_iteration, 6);
   CU_ASSERT_EQUAL(messages->units_per_iteration, 3);
@@ -352,8 +296,8 @@ static void test_decoding_does_not_hold_up_the_next_message(void)
   const char *horovod = "{\"name\": \"horovod\", \"hierarchical_allreduce\": true}";
   g_autofree char *text = racks(horovod, "{\"codec\": \"fp16\"}");
   g_autofree char *full = racks(horovod, NO_CODEC);
-  g_autoptr(Result) coded = forecast(text, true);
-  g_autoptr(Result) whole = forecast(full, true);
+  g_autoptr(Result) coded = forecast_with(text, true);
+  g_autoptr(Result) whole = forecast_with(full, true);
 
   CU_ASSERT(whole->units_per_iteration >= 3);
   CU_ASSERT(coded->units_per_iteration >= whole->units_per_iteration);
@@ -367,8 +311,8 @@ static void test_onebit_adam_begins_after_backward(void)
   g_autofree char *adam =
     racks("{\"name\": \"ddp\"}", "{\"codec\": \"onebit_adam\", \"warmup_share\": \"0 %\"}");
   g_autofree char *sign = racks("{\"name\": \"ddp\"}", "{\"codec\": \"fp16\"}");
-  g_autoptr(Result) after = forecast(adam, true);
-  g_autoptr(Result) during = forecast(sign, true);
+  g_autoptr(Result) after = forecast_with(adam, true);
+  g_autoptr(Result) during = forecast_with(sign, true);
 
   CU_ASSERT(after->comm_exposed_share > after->comm_busy_share);
   CU_ASSERT(during->comm_exposed_share < during->comm_busy_share);
@@ -381,9 +325,9 @@ static void test_error_feedback_takes_memory(void)
   g_autofree char *without =
     star(4, WAIT_FREE, "{\"codec\": \"onebit\", \"error_feedback\": false}");
   g_autofree char *full = star(4, WAIT_FREE, NO_CODEC);
-  g_autoptr(Result) feedback = forecast(with, true);
-  g_autoptr(Result) forgetful = forecast(without, true);
-  g_autoptr(Result) none = forecast(full, true);
+  g_autoptr(Result) feedback = forecast_with(with, true);
+  g_autoptr(Result) forgetful = forecast_with(without, true);
+  g_autoptr(Result) none = forecast_with(full, true);
 
   CU_ASSERT_DOUBLE_EQUAL(feedback->memory_used_B - forgetful->memory_used_B, 4 * N_VALUES,
                          1);
@@ -402,7 +346,7 @@ static void test_byteps_encodes_on_hosts_and_servers(void)
   const double slow_s = exposed_s(
     4, byteps, "{\"codec\": \"fp16\", \"cpu_threads\": 2, \"cpu_rate\": \"2 GB/s\"}");
   g_autofree char *text = star(4, byteps, "{\"codec\": \"onebit\"}");
-  g_autoptr(Result) sign = forecast(text, true);
+  g_autoptr(Result) sign = forecast_with(text, true);
 
   CU_ASSERT_DOUBLE_EQUAL((slow_s - fast_s) / (7 * 6 * N_VALUES / 8e9), 1, TOL_DIFFERENCE);
   CU_ASSERT_EQUAL(sign->message_B, 4 * (N_VALUES / 32 + 1));
@@ -414,8 +358,8 @@ static void test_byteps_leaves_small_tensors_alone(void)
 {
   g_autofree char *text =
     racks("{\"name\": \"byteps\"}", "{\"codec\": \"fp16\", \"min_size\": \"64 KiB\"}");
-  g_autoptr(Result) folded = forecast(text, true);
-  g_autoptr(Result) explicit = forecast(text, false);
+  g_autoptr(Result) folded = forecast_with(text, true);
+  g_autoptr(Result) explicit = forecast_with(text, false);
 
   CU_ASSERT_EQUAL(folded->message_B, 6 * (2 * 3000000 + 4 * 300));
   CU_ASSERT_DOUBLE_EQUAL(folded->iteration_time_s / explicit->iteration_time_s, 1,

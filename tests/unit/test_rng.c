@@ -73,6 +73,8 @@ static void test_the_largest_of_n_normals_has_its_known_mean(void)
     const double standard_error = known[k].deviation / sqrt(N_DRAWS);
     CU_ASSERT_DOUBLE_EQUAL(sum / N_DRAWS, known[k].mean,
                            n_standard_errors * standard_error + rounding);
+    CU_ASSERT_DOUBLE_EQUAL(rng_mean_max_normal(known[k].n), known[k].mean,
+                           0.01 * known[k].mean + 1e-12);
   }
 }
 

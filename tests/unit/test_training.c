@@ -206,6 +206,34 @@ static void test_workers_wait_for_the_slowest(void)
   CU_ASSERT_DOUBLE_EQUAL(slowest, exp(0.05 * 2.34 - 0.05 * 0.05 / 2) - 1, 0.01);
 }
 
+/* The slowest of 64 normals is 2.34 deviations above their mean; see rng.h for its 1 %. */
+static void test_all_wait_for_the_slowest_gpu_of_a_kind(void)
+{
+  const char *text =
+    "{\"name\": \"test\", \"cluster\": {\"nodes\": %u, \"node\": \"pcie_1\"}, "
+    "\"workload\": {\"model\": " ONE_TENSOR
+    ", \"batch_per_gpu\": 8, \"compute\": {\"samples_per_s\": 100, "
+    "\"gpu_spread\": \"%u %%\"}}, \"strategy\": {\"name\": \"none\"}, "
+    "\"run\": {\"iterations\": 2, \"warmup\": 0, \"replicas\": %u}}";
+  g_autofree char *one = g_strdup_printf(text, 1, 2, 1);
+  g_autofree char *many = g_strdup_printf(text, 64, 2, 1);
+  g_autofree char *alike = g_strdup_printf(text, 64, 0, 1);
+  g_autofree char *drawn = g_strdup_printf(text, 64, 2, 4);
+  g_autoptr(Result) alone = forecast_with(one, true);
+  g_autoptr(Result) together = forecast_with(many, true);
+  g_autoptr(Result) without = forecast_with(alike, true);
+  g_autoptr(Result) first = result_of(forecast_bytes(drawn, true, 0));
+  g_autoptr(Result) second = result_of(forecast_bytes(drawn, true, 1));
+  const double slowest =
+    (together->iteration_time_s - without->iteration_time_s) / without->compute_time_s;
+
+  CU_ASSERT_DOUBLE_EQUAL(alone->iteration_time_s, 0.08, TOL_ENGINE);
+  CU_ASSERT_DOUBLE_EQUAL(slowest, 0.02 * 2.3437, 0.02 * 0.0234);
+  CU_ASSERT_EQUAL(together->compute_time_s, without->compute_time_s);
+  CU_ASSERT_NOT_EQUAL(first->iteration_time_s, second->iteration_time_s);
+  CU_ASSERT(first->iteration_time_s > without->iteration_time_s);
+}
+
 static void test_replicas_give_an_interval(void)
 {
   Result *replicas[4];
@@ -285,6 +313,7 @@ int main(void)
   CU_ADD_TEST(suite, test_a_window_bounds_an_iteration_and_losses_are_told);
   CU_ADD_TEST(suite, test_the_same_scenario_gives_the_same_bytes);
   CU_ADD_TEST(suite, test_workers_wait_for_the_slowest);
+  CU_ADD_TEST(suite, test_all_wait_for_the_slowest_gpu_of_a_kind);
   CU_ADD_TEST(suite, test_replicas_give_an_interval);
   CU_ADD_TEST(suite, test_thousands_of_nodes_in_racks_fold);
   CU_ADD_TEST(suite, test_every_message_simulated_takes_as_long_as_flows);

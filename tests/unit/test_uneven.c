@@ -68,8 +68,8 @@ static void test_mixed_nodes_compute_as_one_by_one_with_every_strategy(void)
   for (guint i = 0; i < G_N_ELEMENTS(strategies); i++) {
     g_autofree char *text =
       uneven_scenario(1 + i % 4, A100_NODES, strategies[i],
-                      ", \"other_gpus\": [{\"gpu\": \"a100_sxm4_80gb\", "
-                      "\"samples_per_s\": 1500}]");
+                      ", \"gpu_spread\": \"2 %\", \"other_gpus\": [{\"gpu\": "
+                      "\"a100_sxm4_80gb\", \"samples_per_s\": 1500}]");
     check_folds(text);
   }
 }
@@ -101,9 +101,11 @@ static void test_slow_gpus_are_as_slow_as_stragglers(void)
 static void test_another_kind_of_the_same_nodes_changes_nothing(void)
 {
   for (guint i = 0; i < G_N_ELEMENTS(strategies); i += 3) {
-    g_autofree char *even = uneven_scenario(5, "", strategies[i], "");
-    g_autofree char *same = uneven_scenario(
-      3, "\"other_nodes\": [{\"nodes\": 2, \"node\": \"dgx1_v100\"}],", strategies[i], "");
+    const char *spread = ", \"gpu_spread\": \"2 %\"";
+    g_autofree char *even = uneven_scenario(5, "", strategies[i], spread);
+    g_autofree char *same =
+      uneven_scenario(3, "\"other_nodes\": [{\"nodes\": 2, \"node\": \"dgx1_v100\"}],",
+                      strategies[i], spread);
     g_autoptr(Result) one = forecast_with(even, true);
     g_autoptr(Result) other = forecast_with(same, true);
     CU_ASSERT_DOUBLE_EQUAL(one->iteration_time_s / other->iteration_time_s, 1, TOL_ENGINE);
@@ -123,7 +125,8 @@ static void test_crews_compute_as_their_nodes_one_by_one_with_every_strategy(voi
       "%%\"}],",
       n_nodes - 1);
     g_autofree char *text =
-      uneven_scenario(n_nodes, uneven, strategies[i], i % 2 ? ", \"jitter\": \"3 %\"" : "");
+      uneven_scenario(n_nodes, uneven, strategies[i],
+                      i % 2 ? ", \"jitter\": \"3 %\"" : ", \"gpu_spread\": \"2 %\"");
     check_folds(text);
   }
 }

@@ -6,6 +6,7 @@
  * Usage: training [--rows] [FOLDER]
  */
 #include "sim/training/training.h"
+#include "sim/base/rng.h"
 #include "sim/base/stats.h"
 #include "sim/command/farm.h"
 #include "sim/scenario/scenario.h"
@@ -70,6 +71,22 @@ static GArray *list_points(const cJSON *index)
   return points;
 }
 
+/* What an average GPU does, as a setting. A rate that was measured on several GPUs is that of
+ * the slowest of them. */
+static char *average_rate(const cJSON *column)
+{
+  const cJSON *compute = member(member(member(column, "scenario"), "workload"), "compute");
+  ComputeSpec usual = { 0 };
+
+  param_set_defaults(compute_params, &usual);
+  const double lag =
+    1 + usual.gpu_spread * rng_mean_max_normal(number_of(column, "from_gpus"));
+  param_clear(compute_params, &usual);
+  return g_strdup_printf("workload.compute.samples_per_s=%.9g",
+                         number_of(compute, "samples_per_s") *
+                           (number_of(column, "from_gpus") > 1 ? lag : 1));
+}
+
 /* In a child: the throughput. */
 static bool predict(guint index, void *data, GString *out, GError **error)
 {
@@ -80,6 +97,8 @@ static bool predict(guint index, void *data, GString *out, GError **error)
 
   cJSON_ArrayForEach(set, member(one->point, "set"))
     g_ptr_array_add(settings, set->valuestring);
+  g_autofree char *rate = average_rate(one->column);
+  g_ptr_array_add(settings, rate);
   g_ptr_array_add(settings, NULL);
   char *text = cJSON_PrintUnformatted(member(one->column, "scenario"));
   g_autoptr(Scenario) scenario =
