@@ -122,88 +122,15 @@ static void double_tree_plan(const CollCall *call, double size_B, Plan *plan)
   trees_free(trees, n_trees);
 }
 
-/* Places in Tree.order by how far their ranks are from the farthest one below (@p up) or
- * from the root: those of level l are at first[l]..first[l + 1] - 1. */
-typedef struct {
-  guint n_levels;
-  guint *first, *places;
-} Levels;
-
-static void levels_init(Levels *levels, const Tree *tree, bool up)
-{
-  g_autofree guint *level = g_new0(guint, tree->n);
-  guint highest = 0;
-
-  for (guint k = tree->n_roots; k < tree->n; k++) {
-    const guint rank = tree->order[up ? tree->n - 1 - (k - tree->n_roots) : k];
-    const guint parent = tree->parent[rank];
-    if (up)
-      level[parent] = MAX(level[parent], level[rank] + 1);
-    else
-      level[rank] = level[parent] + 1;
-    highest = MAX(highest, MAX(level[parent], level[rank]));
-  }
-  levels->n_levels = highest + 1;
-  levels->first = g_new0(guint, levels->n_levels + 2);
-  levels->places = g_new(guint, tree->n);
-  for (guint i = tree->n_roots; i < tree->n; i++)
-    levels->first[level[tree->order[i]] + 2]++;
-  for (guint l = 2; l < levels->n_levels + 2; l++)
-    levels->first[l] += levels->first[l - 1];
-  for (guint i = tree->n_roots; i < tree->n; i++)
-    levels->places[levels->first[level[tree->order[i]] + 1]++] = i;
-}
-
-static void levels_clear(Levels *levels)
-{
-  g_free(levels->first);
-  g_free(levels->places);
-}
-
-/* What the first chunk needs along the longest way of one tree: between nodes it meets the
- * chunks of its own tree that are as far, as children of one parent are; inside, those of
- * the other trees as well, whose chains are the same.
- * @param loads  of all trees; @param own  zero for every link, and zero again afterwards */
-static double first_way(const Tree *tree, bool up, const Draft *draft, guint first_flow,
-                        const Chain *hops, const double *loads, double *own)
-{
-  enum { LOAD, TIME, UNLOAD, N_PASSES };
-  g_autofree double *hop_s_per_B = g_new0(double, tree->n);
-  g_autofree double *way_s_per_B = g_new0(double, tree->n);
-  double longest = 0;
-  Levels levels;
-
-  levels_init(&levels, tree, up);
-  for (guint k = 0; k < levels.n_levels * N_PASSES; k++) {
-    const guint level = k / N_PASSES, pass = k % N_PASSES;
-    for (guint p = levels.first[level]; p < levels.first[level + 1]; p++) {
-      const guint i = levels.places[p], flow = first_flow + i - tree->n_roots;
-      if (pass == TIME)
-        hop_s_per_B[i] =
-          draft_flow_s_per_B(draft, hops[i].n_net_hops > 0 ? own : loads, flow);
-      else
-        draft_add_loads(draft, flow, pass == LOAD ? 1 : -1, own);
-    }
-  }
-  levels_clear(&levels);
-  for (guint i = tree->n_roots; i < tree->n; i++) {
-    const guint rank = tree->order[i];
-    way_s_per_B[rank] = way_s_per_B[tree->parent[rank]] + hop_s_per_B[i];
-    longest = MAX(longest, way_s_per_B[rank]);
-  }
-  return longest;
-}
-
 /* Add the flows of all trees in one direction, and the longest way through any. */
 static TreePath add_direction(const CollCall *call, const Rings *rings, const Tree *trees,
-                              bool up, Draft *draft, double *first_s_per_B)
+                              bool up, Draft *draft)
 {
   const guint n = call->group->n_ranks;
   const guint n_trees = rings_n_channels(rings) * DTREE_N;
   const guint first_flow = draft_n_flows(draft);
   g_autofree Chain *hops = g_new(Chain, (gsize)n * n_trees);
   TreePath longest = { 0 };
-  double first = 0;
 
   for (guint i = 0; i < n_trees; i++)
     tree_add_flows(&trees[i], up, rings_rail(rings, i / DTREE_N), 1.0 / n_trees, draft,
@@ -216,11 +143,11 @@ static TreePath add_direction(const CollCall *call, const Rings *rings, const Tr
     if (chain_is_longer(path.chain, longest.chain))
       longest.chain = path.chain;
     longest.fill_s_per_B = MAX(longest.fill_s_per_B, path.fill_s_per_B);
+    const LaidTree laid = { &trees[i], first_flow + i * (n - 1), &hops[(gsize)i * n] };
     if (i < DTREE_N) /* channels are alike */
-      first = MAX(first, first_way(&trees[i], up, draft, first_flow + i * (n - 1),
-                                   &hops[(gsize)i * n], loads, own));
+      longest.first_s_per_B =
+        MAX(longest.first_s_per_B, tree_first_s_per_B(&laid, 1, up, draft, loads, own));
   }
-  *first_s_per_B += first;
   return longest;
 }
 
@@ -233,14 +160,10 @@ static void double_tree_phases(const CollCall *call, const Topology *topology,
   g_autoptr(Rings) rings = rings_new_chains(call, n_channels_of_plan(call), topology);
   Tree *trees = trees_new(call, rings, topology);
   Draft *draft = draft_new(call, topology);
-  double first_s_per_B = 0;
-  const TreePath up = add_direction(call, rings, trees, true, draft, &first_s_per_B);
-  const TreePath down = add_direction(call, rings, trees, false, draft, &first_s_per_B);
+  const TreePath up = add_direction(call, rings, trees, true, draft);
+  const TreePath down = add_direction(call, rings, trees, false, draft);
 
-  draft_finish(draft, "double_tree", chain_join(up.chain, down.chain),
-               up.fill_s_per_B + down.fill_s_per_B, phases);
-  CollPhase *phase = &g_array_index(phases, CollPhase, phases->len - 1);
-  phase->first_s_per_B = MAX(0, first_s_per_B - phase->bound_s_per_B);
+  tree_finish(draft, "double_tree", up, down, phases);
   trees_free(trees, rings_n_channels(rings) * DTREE_N);
 }
 

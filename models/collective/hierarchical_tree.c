@@ -161,8 +161,7 @@ static void hierarchical_tree_phases(const CollCall *call, const Topology *topol
   Draft *draft = draft_new(call, topology);
   const TreePath up = owner_trees_add(call, &grid, true, draft);
   const TreePath down = owner_trees_add(call, &grid, false, draft);
-  draft_finish(draft, "double_tree", chain_join(up.chain, down.chain),
-               up.fill_s_per_B + down.fill_s_per_B, phases);
+  tree_finish(draft, "double_tree", up, down, phases);
   hierarchical_add_inside(call, topology, COLL_ALL_GATHER, "all_gather", phases);
 }
 

@@ -156,3 +156,121 @@ TreePath tree_longest_path(const Tree *tree, const Draft *draft, guint first_flo
   }
   return longest;
 }
+
+/* Places in Tree.order by how far their ranks are from the farthest one below (@p up) or
+ * from the root: those of level l are at first[l]..first[l + 1] - 1. */
+typedef struct {
+  guint n_levels;
+  guint *first, *places;
+} Levels;
+
+static void levels_init(Levels *levels, const Tree *tree, bool up)
+{
+  g_autofree guint *level = g_new0(guint, tree->n);
+  guint highest = 0;
+
+  for (guint k = tree->n_roots; k < tree->n; k++) {
+    const guint rank = tree->order[up ? tree->n - 1 - (k - tree->n_roots) : k];
+    const guint parent = tree->parent[rank];
+    if (up)
+      level[parent] = MAX(level[parent], level[rank] + 1);
+    else
+      level[rank] = level[parent] + 1;
+    highest = MAX(highest, MAX(level[parent], level[rank]));
+  }
+  levels->n_levels = highest + 1;
+  levels->first = g_new0(guint, levels->n_levels + 2);
+  levels->places = g_new(guint, tree->n);
+  for (guint i = tree->n_roots; i < tree->n; i++)
+    levels->first[level[tree->order[i]] + 2]++;
+  for (guint l = 2; l < levels->n_levels + 2; l++)
+    levels->first[l] += levels->first[l - 1];
+  for (guint i = tree->n_roots; i < tree->n; i++)
+    levels->places[levels->first[level[tree->order[i]] + 1]++] = i;
+}
+
+static void levels_clear(Levels *levels)
+{
+  g_free(levels->first);
+  g_free(levels->places);
+}
+
+static guint laid_flow(const LaidTree *laid, guint place)
+{
+  return laid->first_flow + place - laid->tree->n_roots;
+}
+
+/* Add @p times the bytes of the flows at @p level of all trees to @p own. */
+static void add_level(const LaidTree *trees, guint n_trees, const Levels *levels,
+                      guint level, const Draft *draft, double times, double *own)
+{
+  for (guint t = 0; t < n_trees; t++)
+    for (guint p = levels[t].first[level]; p < levels[t].first[level + 1]; p++)
+      draft_add_loads(draft, laid_flow(&trees[t], levels[t].places[p]), times, own);
+}
+
+/* What each hop at @p level needs. @p hop_s_per_B: of each place of each tree */
+static void time_level(const LaidTree *laid, const Levels *levels, guint level,
+                       const Draft *draft, const double *loads, const double *own,
+                       double *hop_s_per_B)
+{
+  for (guint p = levels->first[level]; p < levels->first[level + 1]; p++) {
+    const guint i = levels->places[p];
+    hop_s_per_B[i] = draft_flow_s_per_B(draft, laid->hops[i].n_net_hops > 0 ? own : loads,
+                                        laid_flow(laid, i));
+  }
+}
+
+/* Along the longest way through @p tree, whose hops take @p hop_s_per_B. */
+static double longest_way(const Tree *tree, const double *hop_s_per_B)
+{
+  g_autofree double *way_s_per_B = g_new0(double, tree->n);
+  double longest = 0;
+
+  for (guint i = tree->n_roots; i < tree->n; i++) {
+    const guint rank = tree->order[i];
+    way_s_per_B[rank] = way_s_per_B[tree->parent[rank]] + hop_s_per_B[i];
+    longest = MAX(longest, way_s_per_B[rank]);
+  }
+  return longest;
+}
+
+double tree_first_s_per_B(const LaidTree *trees, guint n_trees, bool up, const Draft *draft,
+                          const double *loads, double *own)
+{
+  g_autofree Levels *levels = g_new(Levels, n_trees);
+  const guint n = trees[0].tree->n;
+  g_autofree double *hop_s_per_B = g_new0(double, (gsize)n_trees *n);
+  double longest = 0;
+  guint n_levels = G_MAXUINT;
+
+  for (guint t = 0; t < n_trees; t++) {
+    levels_init(&levels[t], trees[t].tree, up);
+    n_levels = MIN(n_levels, levels[t].n_levels);
+  }
+  for (guint level = 0; level < n_levels; level++) {
+    add_level(trees, n_trees, levels, level, draft, 1, own);
+    for (guint t = 0; t < n_trees; t++)
+      time_level(&trees[t], &levels[t], level, draft, loads, own,
+                 &hop_s_per_B[(gsize)t * n]);
+    add_level(trees, n_trees, levels, level, draft, -1, own);
+  }
+  for (guint t = 0; t < n_trees; t++) {
+    longest = MAX(longest, longest_way(trees[t].tree, &hop_s_per_B[(gsize)t * n]));
+    levels_clear(&levels[t]);
+  }
+  return longest;
+}
+
+void tree_finish(Draft *draft, const char *name, TreePath up, TreePath down, GArray *phases)
+{
+  const guint n_phases = phases->len;
+
+  draft_finish(draft, name, chain_join(up.chain, down.chain),
+               up.fill_s_per_B + down.fill_s_per_B, phases);
+  if (phases->len == n_phases)
+    return;
+  CollPhase *phase = &g_array_index(phases, CollPhase, n_phases);
+  phase->first_s_per_B =
+    MAX(0, up.first_s_per_B + down.first_s_per_B - phase->bound_s_per_B);
+}

@@ -46,7 +46,8 @@ void tree_plan_chunk(const PlanTree *trees, guint n_trees, guint index, bool up,
 /** The longest way between a leaf and the root. */
 typedef struct {
   Chain chain;
-  double fill_s_per_B; /**< of a chunk along it [s/B] */
+  double fill_s_per_B;  /**< of a chunk along it, all hops busy [s/B] */
+  double first_s_per_B; /**< of the first chunk, see tree_first_s_per_B() [s/B] */
 } TreePath;
 
 /**
@@ -59,3 +60,23 @@ void tree_add_flows(const Tree *tree, bool up, guint rail, double share, Draft *
 /** @param first_flow  number of the first of those flows; @param loads  of draft_loads() */
 TreePath tree_longest_path(const Tree *tree, const Draft *draft, guint first_flow,
                            const Chain *hops, const double *loads);
+
+/** A tree whose flows of one direction are in a draft. */
+typedef struct {
+  const Tree *tree;
+  guint first_flow;
+  const Chain *hops; /**< of each place in Tree.order */
+} LaidTree;
+
+/**
+ * What the first chunk needs along the longest way through any of @p trees, all of one
+ * shape, which move in step: between nodes it meets only their chunks that are as far as it
+ * is, as children of one parent are; inside, those of all trees, whose chains are the same.
+ * @param loads  of all flows; @param own  zero for every link, and zero again afterwards
+ */
+double tree_first_s_per_B(const LaidTree *trees, guint n_trees, bool up, const Draft *draft,
+                          const double *loads, double *own);
+
+/** Append the phase of trees that chunks go up and then down, see draft_finish(). */
+void tree_finish(Draft *draft, const char *name, TreePath up, TreePath down,
+                 GArray *phases);
