@@ -111,6 +111,35 @@ static const ParamSpec fault_params[] = {
   PARAM_END,
 };
 
+static const ParamSpec other_job_params[] = {
+  { .key = "nodes",
+    .type = PARAM_COUNT,
+    .offset = offsetof(OtherJob, n_nodes),
+    .min = 2,
+    .max = 65536,
+    .help = "machines of the job" },
+  { .key = "first_node",
+    .type = PARAM_COUNT,
+    .offset = offsetof(OtherJob, first_node),
+    .fallback = "",
+    .help =
+      "it runs on nodes of the cluster, this and those behind it; else on machines of "
+      "its own behind all others, with the first nodes' NICs" },
+  { .key = "bytes",
+    .type = PARAM_BYTES,
+    .offset = offsetof(OtherJob, size_B),
+    .min = 1,
+    .max = 0x1p50,
+    .help = "message that they sum over a ring of hosts" },
+  { .key = "every",
+    .type = PARAM_SECONDS,
+    .offset = offsetof(OtherJob, every_s),
+    .min = 1e-4,
+    .max = 1e6,
+    .help = "time from one exchange to the next, or longer if one takes longer" },
+  PARAM_END,
+};
+
 const ParamSpec cluster_params[] = {
   { .key = "nodes",
     .type = PARAM_COUNT,
@@ -125,6 +154,14 @@ const ParamSpec cluster_params[] = {
     .item = fault_params,
     .item_size = sizeof(FaultSpec),
     .help = "links that are slow or have failed",
+    .origin = "none unless given" },
+  { .key = "other_jobs",
+    .type = PARAM_LIST,
+    .offset = offsetof(ClusterSpec, other_jobs),
+    .fallback = "",
+    .item = other_job_params,
+    .item_size = sizeof(OtherJob),
+    .help = "jobs that exchange over the same network",
     .origin = "none unless given" },
   { .key = "stragglers",
     .type = PARAM_LIST,

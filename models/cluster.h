@@ -83,6 +83,15 @@ typedef struct {
   double capacity; /**< share that is left; 0: failed */
 } FaultSpec;
 
+/** Another job on the same network, see traffic.h. */
+typedef struct {
+  guint n_nodes;    /**< >= 2 */
+  guint first_node; /**< it shares nodes from this on; FAULT_ANY: it has machines of its
+                       own, behind all others on the network */
+  guint64 size_B;   /**< of its message */
+  double every_s; /**< time from one exchange to the next, or longer if one takes longer */
+} OtherJob;
+
 /** A node whose GPUs compute more slowly than others of their type. */
 typedef struct {
   guint node;
@@ -126,6 +135,7 @@ typedef struct {
                               what a strategy asks for */
   double server_sum_Bps; /**< what the CPUs of a machine add of what it receives as a
                             server; 0: no limit */
+  GArray *other_jobs;    /**< of OtherJob; NULL: none */
   GArray *faults;        /**< of FaultSpec; NULL: none */
   GArray *stragglers;    /**< of StragglerSpec; NULL: none */
   GArray *random_stragglers; /**< of RandomStragglers; NULL: none */

@@ -2,6 +2,7 @@
 #include "models/fabric.h"
 #include "models/network.h"
 #include "models/topology.h"
+#include "models/traffic.h"
 #include "models/transport.h"
 #include "sim/scenario/bind.h"
 
@@ -318,6 +319,16 @@ static void check_faults(const Binder *binder, const Section *section,
     bind_blame_element(binder, section, "faults", which, error->message);
 }
 
+static void check_jobs(const Binder *binder, const Section *section,
+                       const ClusterSpec *cluster)
+{
+  g_autoptr(GError) error = NULL;
+  guint which = 0;
+
+  if (problems_count(binder->problems) == 0 && !traffic_check(cluster, &which, &error))
+    bind_blame_element(binder, section, "other_jobs", which, error->message);
+}
+
 void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
 {
   g_autofree char *path = NULL, *node_path = NULL, *network_path = NULL;
@@ -344,4 +355,5 @@ void bind_cluster(Binder *binder, const Section *root, ClusterSpec *cluster)
   check_network(binder, &network, cluster);
   check_stragglers(binder, &section, cluster);
   check_faults(binder, &section, cluster);
+  check_jobs(binder, &section, cluster);
 }

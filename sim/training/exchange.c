@@ -2,6 +2,7 @@
 
 #include "models/fabric.h"
 #include "models/result.h"
+#include "models/traffic.h"
 
 #include <math.h>
 
@@ -103,6 +104,20 @@ static void lay_moves(Exchange *exchange, const ExchangeNeeds *needs)
   }
 }
 
+/* Other jobs. */
+static void lay_traffic(Exchange *exchange, const ClusterSpec *cluster)
+{
+  const guint n = cluster->other_jobs == NULL ? 0 : cluster->other_jobs->len;
+
+  exchange->first_traffic = exchange->laid->len;
+  for (guint i = 0; i < n; i++) {
+    Laid laid = { .move = { .move = EXCHANGE_TRAFFIC }, .phases = coll_phases_new() };
+    const CollPhase phase = traffic_phase(exchange->topology, cluster, i);
+    g_array_append_val(laid.phases, phase);
+    keep(exchange, &laid);
+  }
+}
+
 static void sum_tiers(Exchange *exchange)
 {
   const Link *links = topology_links(exchange->topology);
@@ -193,7 +208,7 @@ static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GErr
 static Exchange *on_topology(const Setup *setup, const ExchangeNeeds *needs, GError **error)
 {
   ClusterSpec cluster = setup_cluster(setup);
-  cluster.n_servers = needs->n_extra_servers;
+  cluster.n_servers = needs->n_extra_servers + traffic_n_own_machines(&cluster);
   cluster.server_sum_Bps = needs->server_sum_Bps;
   Topology *own = needs->topology == NULL ? topology_new(&cluster, error) : NULL;
   if (needs->topology == NULL && own == NULL)
@@ -224,6 +239,8 @@ Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **
     if ((needs->kinds & kind) && !lay_kind(exchange, setup, (CollKind)kind, error))
       return NULL;
   lay_moves(exchange, needs);
+  if (needs->traffic)
+    lay_traffic(exchange, &setup->cluster);
   return g_steal_pointer(&exchange);
 }
 
@@ -347,6 +364,16 @@ ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, gui
     .wire_factor = 1,
   };
   return phase_of(find_move(exchange, move, node, move_needs_server(move) ? server : 0), 0,
+                  &terms, size_B);
+}
+
+ExchangePhase exchange_traffic(const Exchange *exchange, guint index, double size_B)
+{
+  const CollTerms terms = {
+    .alpha_net_s = topology_message_latency_s(exchange->topology),
+    .wire_factor = 1,
+  };
+  return phase_of(&g_array_index(exchange->laid, Laid, exchange->first_traffic + index), 0,
                   &terms, size_B);
 }
 

@@ -36,6 +36,7 @@ typedef struct {
   guint switch_gpus;        /**< see MoveSpec */
   bool by_node;             /**< moves of one node each; else of all nodes at once */
   double server_sum_Bps;    /**< see ClusterSpec */
+  bool traffic;             /**< other jobs exchange meanwhile: ClusterSpec.other_jobs */
   const Topology *topology; /**< of that cluster, borrowed as long; NULL: one of its own */
   const Group *group;       /**< who communicates, borrowed as long; NULL: all GPUs */
 } ExchangeNeeds;
@@ -99,6 +100,9 @@ ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, gui
 /** The same at the costs of a library, its own protocol's wire factor included. */
 ExchangePhase exchange_move_by(const Exchange *exchange, Move move, const CollTerms *terms,
                                double size_B);
+
+/** One exchange of another job. */
+ExchangePhase exchange_traffic(const Exchange *exchange, guint index, double size_B);
 
 /** Run every message of a collective, in place of its phases. False if they were not
  *  announced: run the phases. */

@@ -59,7 +59,10 @@ static void list_members(Exchange *exchange, guint number, GArray *members)
 
 static bool is_serial(const Member *member, guint serial_moves)
 {
-  return member->laid->collective == NULL && (serial_moves & 1u << member->laid->move.move);
+  const Move move = member->laid->move.move;
+
+  return member->laid->collective == NULL && move != EXCHANGE_TRAFFIC &&
+         (serial_moves & 1u << move);
 }
 
 /* The members of each family: those of family f are of[first[f]] .. of[first[f + 1] - 1].
@@ -144,6 +147,12 @@ static bool lay_messages(const Exchange *exchange, GError **error)
 {
   for (guint i = 0; i < exchange->laid->len; i++) {
     const Laid *laid = &g_array_index(exchange->laid, Laid, i);
+    if (laid->collective == NULL && laid->move.move == EXCHANGE_TRAFFIC) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                  "cluster.other_jobs: other jobs have no messages that could be simulated "
+                  "one by one; use --engine=flows");
+      return false;
+    }
     if (laid->collective == NULL) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
                   "this strategy moves data between GPUs, hosts and servers; only "

@@ -11,6 +11,9 @@
 /* Where collectives run message by message, no flow set is announced. */
 #define EXCHANGE_NO_SET G_MAXUINT
 
+/* Laid.move of what other jobs exchange. */
+#define EXCHANGE_TRAFFIC MOVE_N
+
 /* Phases laid down on the cluster: of a collective, or of a move. */
 typedef struct {
   CollKind kind;
@@ -40,6 +43,7 @@ struct Exchange {
   Group *own_group;       /* likewise */
   GPtrArray *kinds;       /* of Kind */
   GArray *laid;           /* of Laid */
+  guint first_traffic;    /* of other jobs */
   Messages *messages;     /* NULL: phases run, not messages */
   bool shares_messages;   /* another exchange frees them */
   bool by_node;           /* moves are of one node each */

@@ -96,6 +96,7 @@ void job_clear(Job *job)
   job_free_pipeline(job);
   g_clear_pointer(&job->wake, engine_signal_free);
   g_clear_pointer(&job->backward_ended, engine_signal_free);
+  g_clear_pointer(&job->traffic_ends, engine_signal_free);
   for (guint i = 0; i < job->n_workers; i++) {
     g_clear_pointer(&job->workers[i].woken, engine_signal_free);
     g_clear_pointer(&job->workers[i].loaded, engine_signal_free);

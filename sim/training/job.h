@@ -115,6 +115,7 @@ struct Job {
   guint64 n_dispatched;
   EngineSignal *wake; /**< for the dispatcher */
   bool dispatcher_waits, closing;
+  EngineSignal *traffic_ends; /**< raised for every other job at the end */
 
   bool *has_gradients; /**< of each layer */
   guint *n_askers;     /**< of each fetch: how often workers have asked for it */
@@ -172,6 +173,13 @@ void job_wake_dispatcher(Job *job);
 
 /** After the run: fill @p result. */
 void job_measure(const Job *job, const TrainingConfig *config, Result *result);
+
+/* traffic.c: other jobs on the same network. */
+
+guint job_n_others(const Job *job);
+void job_begin_traffic(Job *job);
+/** After Job.closing is set. */
+void job_end_traffic(Job *job);
 
 /* critical.c: what the last iteration waited for. */
 

@@ -158,7 +158,8 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
                           .by_node = by_node,
                           .rack_nodes = composition->rack_nodes,
                           .switch_gpus = composition->switch_gpus,
-                          .server_sum_Bps = composition->server_sum_Bps };
+                          .server_sum_Bps = composition->server_sum_Bps,
+                          .traffic = true };
 
   if (!check_servers(setup, composition, error))
     return NULL;
@@ -238,7 +239,7 @@ static bool run_job(Job *job, const Crews *crews, const TrainingConfig *config,
 {
   const guint64 seed = rng_hash(job->setup->run.seed, config->replica, 0);
   const Pipeline *pipeline = &job->composition->pipeline;
-  const bool overlap = may_overlap(job->composition);
+  const bool overlap = may_overlap(job->composition) || job_n_others(job) > 0;
 
   if (!config->messages)
     exchange_announce(job->exchange, job->engine, overlap, serial_moves(pipeline));
@@ -294,6 +295,13 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
   if (!training_init(&training, setup, error))
     return NULL;
   const bool fleet = is_fleet(&training.composition, config);
+  if (fleet && setup->cluster.other_jobs != NULL && setup->cluster.other_jobs->len > 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                "cluster.other_jobs: nodes that are simulated each on its own, as "
+                "asynchronous servers and --engine=messages need, have the network to "
+                "themselves; take other_jobs away");
+    return NULL;
+  }
   if (fleet && !check_fleet(setup, &training.composition, error))
     return NULL;
   g_autoptr(Exchange) exchange =

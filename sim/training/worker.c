@@ -155,6 +155,7 @@ static void run_iterations(void *data)
   if (--job->n_running > 0)
     return;
   job_stop(job);
+  job_end_traffic(job);
 }
 
 void job_start(Job *job)
@@ -171,6 +172,7 @@ void job_run(void *data)
   Job *job = data;
 
   job_start(job);
+  job_begin_traffic(job);
   for (guint i = 1; i < job->n_workers; i++)
     engine_spawn(job->engine, "worker", run_iterations, &job->workers[i]);
   run_iterations(&job->workers[0]);

@@ -205,6 +205,27 @@ static void test_failed_uplinks_are_gone_round(void)
   }
 }
 
+/* A job on the same nodes takes links away; one on machines behind them, the uplinks. */
+static void test_other_jobs_share_the_links(void)
+{
+  static const char *const jobs[] = {
+    "",
+    "\"other_jobs\": [{\"nodes\": 3, \"bytes\": \"1 GiB\", \"every\": \"1 ms\"}],",
+    "\"other_jobs\": [{\"nodes\": 4, \"first_node\": 0, \"bytes\": \"1 GiB\", \"every\": "
+    "\"1 "
+    "ms\"}],",
+  };
+  double time_s[G_N_ELEMENTS(jobs)];
+
+  for (guint i = 0; i < G_N_ELEMENTS(jobs); i++) {
+    g_autofree char *text = uneven_scenario(5, jobs[i], "\"name\": \"ddp\"", "");
+    g_autoptr(Result) result = forecast_with(text, true);
+    time_s[i] = result->iteration_time_s;
+    check_folds(text);
+  }
+  CU_ASSERT(time_s[2] > 1.001 * time_s[0]);
+}
+
 /* A straggler that is not slower is no straggler. */
 static void test_a_slowdown_of_one_changes_nothing(void)
 {
@@ -272,6 +293,7 @@ int main(void)
   CU_ADD_TEST(suite, test_one_slow_node_slows_all_down);
   CU_ADD_TEST(suite, test_rings_wait_for_the_worst_nic);
   CU_ADD_TEST(suite, test_failed_uplinks_are_gone_round);
+  CU_ADD_TEST(suite, test_other_jobs_share_the_links);
   CU_ADD_TEST(suite, test_a_slowdown_of_one_changes_nothing);
   CU_ADD_TEST(suite, test_stragglers_are_drawn_by_the_seed);
   CU_ADD_TEST(suite, test_nodes_of_one_slowdown_are_one_crew);
