@@ -9,6 +9,8 @@ CUDA    ?= auto
 SAN      =
 CASES   ?= 5000
 FUZZ_TIME ?= 60
+FUZZ_RUNS ?= 100000
+FUZZ_CC   ?= clang
 RATE    ?= 50 Mbit/s
 PASSES  ?= 3
 Q        = $(if $(filter 1,$(V)),,@)
@@ -88,8 +90,8 @@ GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o 
 PLUGIN_TEST_OBJ := $(BUILD)/tests/plugin/test_plugin.o $(BUILD)/tests/plugin/fake_cuda.o
 TESTS    += $(if $(CUDA_WHY),,$(BUILD)/tests/plugin/test_plugin)
 
-.PHONY: all setup demo check run-checks reference run-fuzzers asan verify golden lint format format-check bench validate heldout profiles claims \
-        testbed instructions fuzz proof install uninstall clean help
+.PHONY: all setup demo check run-checks reference run-fuzzers run-importers asan verify golden lint format format-check bench validate heldout profiles claims \
+        testbed instructions fuzz fuzz-imports proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -265,7 +267,7 @@ $(BUILD)/tests/bench/measure: $(BUILD)/tests/bench/measure.o
 
 fuzz:  ## every fuzzer for FUZZ_TIME (60) seconds; needs clang
 	$(Q)command -v clang >/dev/null || { echo "fuzz: needs clang, which is not installed"; exit 1; }
-	$(Q)$(MAKE) run-fuzzers BUILD=build-fuzz CC=clang CFLAGS="-O1 -g" \
+	$(Q)$(MAKE) run-fuzzers BUILD=build-fuzz CC="$(FUZZ_CC)" CFLAGS="-O1 -g" \
 	  SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
 
 run-fuzzers: $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -274,6 +276,20 @@ run-fuzzers: $(FUZZ_SRC:%.c=$(BUILD)/%)
 	  mkdir -p $$found; [ -d $$seeds ] || seeds=; echo "  FUZZ  $$fuzzer"; \
 	  $$fuzzer -max_total_time=$(FUZZ_TIME) -timeout=2 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=$$found- $$found $$seeds; done
+
+# FUZZ_RUNS mutated files to each importer of logs in turn, from its own seeds.
+IMPORTERS := $(notdir $(wildcard tests/fuzz/corpus/fuzz_import_logs/*))
+fuzz-imports:  ## FUZZ_RUNS (100000) mutated files to each importer of IMPORTERS; needs clang
+	$(Q)command -v clang >/dev/null || { echo "fuzz: needs clang, which is not installed"; exit 1; }
+	$(Q)$(MAKE) run-importers BUILD=build-fuzz CC="$(FUZZ_CC)" CFLAGS="-O1 -g" \
+	  SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
+
+run-importers: $(BUILD)/tests/fuzz/fuzz_import_logs
+	$(Q)set -e; for name in $(IMPORTERS); do \
+	  found=$(BUILD)/corpus/import-$$name; mkdir -p $$found; echo "  FUZZ  $$name"; \
+	  FUZZ_IMPORTER=$$name $< -runs=$(FUZZ_RUNS) -seed=1 -timeout=5 -verbosity=0 \
+	    -print_final_stats=1 -artifact_prefix=$$found- $$found \
+	    tests/fuzz/corpus/fuzz_import_logs/$$name; done
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 	@echo "  LINK  $@"

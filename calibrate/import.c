@@ -74,7 +74,15 @@ void imported_add_fact(Imported *imported, const char *name, const char *value)
   g_ptr_array_add(imported->facts, fact);
 }
 
-static void add_note(Imported *imported, const ImportInput *input, guint line,
+/* "file:line:column". Transfer: caller frees. */
+static char *show_place(const ImportInput *input, ImportPlace place)
+{
+  return place.column == 0
+           ? g_strdup_printf("%s:%u", input->name, place.line)
+           : g_strdup_printf("%s:%u:%u", input->name, place.line, place.column);
+}
+
+static void add_note(Imported *imported, const ImportInput *input, ImportPlace place,
                      const char *format, va_list arguments)
 {
   if (imported->notes->len > N_NOTES_LIMIT)
@@ -85,7 +93,8 @@ static void add_note(Imported *imported, const ImportInput *input, guint line,
   }
   g_autofree char *text = g_strdup_vprintf(format, arguments);
   g_autofree char *valid = g_utf8_make_valid(text, -1);
-  g_ptr_array_add(imported->notes, g_strdup_printf("%s:%u: %s", input->name, line, valid));
+  g_autofree char *at = show_place(input, place);
+  g_ptr_array_add(imported->notes, g_strdup_printf("%s: %s", at, valid));
 }
 
 void imported_note(Imported *imported, const ImportInput *input, const char *format, ...)
@@ -93,18 +102,29 @@ void imported_note(Imported *imported, const ImportInput *input, const char *for
   va_list arguments;
 
   va_start(arguments, format);
-  add_note(imported, input, input->line_number, format, arguments);
+  add_note(imported, input, (ImportPlace){ .line = input->line_number }, format, arguments);
   va_end(arguments);
 }
 
-void imported_note_at(Imported *imported, const ImportInput *input, guint line,
+void imported_note_at(Imported *imported, const ImportInput *input, ImportPlace place,
                       const char *format, ...)
 {
   va_list arguments;
 
   va_start(arguments, format);
-  add_note(imported, input, line, format, arguments);
+  add_note(imported, input, place, format, arguments);
   va_end(arguments);
+}
+
+static bool fail(const ImportInput *input, ImportPlace place, GError **error,
+                 const char *format, va_list arguments)
+{
+  g_autofree char *text = g_strdup_vprintf(format, arguments);
+  g_autofree char *valid = g_utf8_make_valid(text, -1);
+  g_autofree char *at = show_place(input, place);
+
+  g_set_error(error, SIM_ERROR, SIM_ERROR_SYNTAX, "%s: %s", at, valid);
+  return false;
 }
 
 bool import_fail(const ImportInput *input, GError **error, const char *format, ...)
@@ -112,11 +132,19 @@ bool import_fail(const ImportInput *input, GError **error, const char *format, .
   va_list arguments;
 
   va_start(arguments, format);
-  g_autofree char *text = g_strdup_vprintf(format, arguments);
+  fail(input, (ImportPlace){ .line = input->line_number }, error, format, arguments);
   va_end(arguments);
-  g_autofree char *valid = g_utf8_make_valid(text, -1);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_SYNTAX, "%s:%u: %s", input->name,
-              input->line_number, valid);
+  return false;
+}
+
+bool import_fail_at(const ImportInput *input, ImportPlace place, GError **error,
+                    const char *format, ...)
+{
+  va_list arguments;
+
+  va_start(arguments, format);
+  fail(input, place, error, format, arguments);
+  va_end(arguments);
   return false;
 }
 
@@ -209,6 +237,10 @@ char *import_read_all(ImportInput *input, gsize limit_B, GError **error)
     if (text->len + (gsize)n > limit_B) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_SYNTAX, "%s: over %" G_GSIZE_FORMAT " MiB",
                   input->name, limit_B >> 20);
+      return NULL;
+    }
+    if (memchr(bytes, '\0', (gsize)n) != NULL) {
+      import_fail(input, error, "a NUL byte; this is no text");
       return NULL;
     }
     g_string_append_len(text, bytes, n);

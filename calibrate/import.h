@@ -22,6 +22,11 @@ typedef struct {
   bool only_gradients;    /**< of workloads: leave out what no scenario can hold */
 } ImportOptions;
 
+/** In a file; both from 1. Column 0: all of the line. */
+typedef struct {
+  guint line, column;
+} ImportPlace;
+
 /** A file being read, unpacked if it is gzip. */
 typedef struct ImportInput ImportInput;
 
@@ -94,7 +99,7 @@ bool import_next_line(ImportInput *input, const char **line, GError **error);
  *  error if the file cannot be read. */
 gssize import_next_bytes(ImportInput *input, char *bytes, gsize size, GError **error);
 
-/** All that follows; an error if it is over @p limit_B. Transfer: caller frees. */
+/** All that follows, text; an error if it is over @p limit_B. Transfer: caller frees. */
 char *import_read_all(ImportInput *input, gsize limit_B, GError **error);
 
 /** The finite numbers of a line that holds nothing else; 0 if it holds anything else or
@@ -112,10 +117,14 @@ void imported_add_fact(Imported *imported, const char *name, const char *value);
 void imported_note(Imported *imported, const ImportInput *input, const char *format, ...)
   G_GNUC_PRINTF(3, 4);
 
-/** The same of line @p line. */
-void imported_note_at(Imported *imported, const ImportInput *input, guint line,
+/** The same of @p place, "file:line:column: ..." if it has a column. */
+void imported_note_at(Imported *imported, const ImportInput *input, ImportPlace place,
                       const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /** "file:line: ..." as an error of the current line. Returns false. */
 bool import_fail(const ImportInput *input, GError **error, const char *format, ...)
   G_GNUC_PRINTF(3, 4);
+
+/** The same of @p place. Returns false. */
+bool import_fail_at(const ImportInput *input, ImportPlace place, GError **error,
+                    const char *format, ...) G_GNUC_PRINTF(4, 5);

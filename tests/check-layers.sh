@@ -24,7 +24,7 @@ BEGIN {
   only["simgrid/"] = "sim/engine tests"
   only["xbt/"]     = "sim/engine tests"
   only["smpi/"]    = "sim/engine"
-  only["cjson/"]   = "sim/scenario sim/output calibrate tests"
+  only["cjson/"]   = "sim/base sim/scenario sim/output calibrate tests"
   only["yajl/"]    = "calibrate"
   only["gsl/"]     = "sim/base calibrate"
   only["CUnit/"]   = "tests"

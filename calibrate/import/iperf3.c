@@ -7,12 +7,9 @@
  *
  * Source: esnet/iperf src/iperf_api.c, iperf3 manual page.
  */
-#include "calibrate/import.h"
+#include "calibrate/import/json.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(cJSON, cJSON_Delete)
 
 #define LIMIT_B ((gsize)64 << 20)
 
@@ -58,23 +55,40 @@ static void add_round_trip(Imported *imported, const cJSON *streams)
                       g_ascii_formatd(text, sizeof text, "%.9g", sum_us / n));
 }
 
-static bool read_sum(const cJSON *json, ImportInput *input, Imported *imported,
+static bool is_positive(const cJSON *item)
+{
+  return cJSON_IsNumber(item) && item->valuedouble > 0;
+}
+
+/* The first of them that is there. */
+static const cJSON *first_of(const cJSON *const items[], guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (items[i] != NULL)
+      return items[i];
+  return NULL;
+}
+
+static bool read_sum(const ImportJson *file, const cJSON *json, Imported *imported,
                      GError **error)
 {
   const char *protocol = cJSON_GetStringValue(
     cJSON_GetObjectItemCaseSensitive(at(json, "start", "test_start"), "protocol"));
   const bool is_udp = protocol != NULL && strcmp(protocol, "UDP") == 0;
+  const cJSON *end = cJSON_GetObjectItemCaseSensitive(json, "end");
   const cJSON *sum = at(json, "end", is_udp ? "sum" : "sum_received");
   const cJSON *seconds = cJSON_GetObjectItemCaseSensitive(sum, "seconds");
   const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(sum, "bytes");
   const cJSON *streams =
     cJSON_GetObjectItemCaseSensitive(at(json, "start", "test_start"), "num_streams");
 
-  if (!cJSON_IsNumber(seconds) || !cJSON_IsNumber(bytes) || seconds->valuedouble <= 0 ||
-      bytes->valuedouble <= 0)
-    return import_fail(input, error,
-                       "the end of the test says neither bytes nor seconds; "
-                       "did the test fail?");
+  if (!is_positive(seconds) || !is_positive(bytes)) {
+    const cJSON *const wrong[] = { is_positive(seconds) ? bytes : seconds, sum, end };
+    return import_json_fail(file, first_of(wrong, G_N_ELEMENTS(wrong)), error,
+                            "the end of the test does not say how many %s; "
+                            "did the test fail?",
+                            is_positive(seconds) ? "bytes" : "seconds");
+  }
   Sample *sample = sample_new(is_udp ? "udp_stream" : "tcp_stream");
   g_autofree char *variant = g_strdup_printf(
     "streams=%u", cJSON_IsNumber(streams) ? (guint)CLAMP(streams->valuedouble, 1, 1e6) : 1);
@@ -93,17 +107,18 @@ static bool read_sum(const cJSON *json, ImportInput *input, Imported *imported,
 static bool iperf3_read(ImportInput *input, const ImportOptions *options G_GNUC_UNUSED,
                         Imported *imported, GError **error)
 {
-  g_autofree char *text = import_read_all(input, LIMIT_B, error);
+  g_autoptr(ImportJson) file = import_json_new(input, LIMIT_B, error);
+  const cJSON *json = NULL;
 
-  if (text == NULL)
+  if (file == NULL || !import_json_next(file, &json, error))
     return false;
-  g_autoptr(cJSON) json = cJSON_ParseWithOpts(text, NULL, false);
   if (!cJSON_IsObject(json))
-    return import_fail(input, error, "not JSON");
+    return import_json_fail(file, json, error, "expected an object: { ... }");
   const cJSON *failure = cJSON_GetObjectItemCaseSensitive(json, "error");
   if (cJSON_IsString(failure))
-    return import_fail(input, error, "iperf3 failed: %s", failure->valuestring);
-  if (!read_sum(json, input, imported, error))
+    return import_json_fail(file, failure, error, "iperf3 failed: %s",
+                            failure->valuestring);
+  if (!read_sum(file, json, imported, error))
     return false;
   add_number(imported, "tcp_mss_B", at(json, "start", "tcp_mss_default"));
   add_number(imported, "retransmits",

@@ -9,12 +9,19 @@
  *
  * Source: NVIDIA/nccl-tests src/util.cu, ROCm/rccl-tests src/common.cu.
  */
+#include "calibrate/import/json.h"
 #include "calibrate/import/nccl_table.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(cJSON, cJSON_Delete)
+/** What reading one file needs. */
+typedef struct {
+  ImportInput *input;
+  ImportJson *json;
+  const ImportOptions *options;
+  NcclTable *table;
+  Imported *imported;
+} Reading;
 
 #define LIMIT_B ((gsize)64 << 20)
 /* JSON carries all digits; rates still have but two or so where they were printed. */
@@ -47,12 +54,17 @@ static bool number_of(const cJSON *object, const char *key, double *value)
   return *value == *value;
 }
 
-static void read_half(const cJSON *json, const char *alg, const char *bus, NcclHalf *half)
+static void read_half(const ImportJson *file, const cJSON *json, const char *alg,
+                      const char *bus, NcclHalf *half)
 {
+  const cJSON *time = member(json, "time");
+
+  if (time == NULL)
+    time = member(json, "cpu_time");
+  half->place = import_json_place(file, time == NULL ? json : time);
   half->is_there = cJSON_IsObject(json);
-  half->time_is_read = (number_of(json, "time", &half->time_us) ||
-                        number_of(json, "cpu_time", &half->time_us)) &&
-                       half->time_us > 0;
+  half->time_is_read = cJSON_IsNumber(time) && time->valuedouble > 0;
+  half->time_us = half->time_is_read ? time->valuedouble : 0;
   half->has_rates =
     number_of(json, alg, &half->algbw_GBps) && number_of(json, bus, &half->busbw_GBps);
   half->algbw_slack_GBps = half->busbw_slack_GBps = RATE_SLACK_GBps;
@@ -60,13 +72,29 @@ static void read_half(const cJSON *json, const char *alg, const char *bus, NcclH
   half->n_digits = N_DIGITS_JSON;
 }
 
-/* Transfer: nothing; rows that are none are counted. */
-static bool read_row(const cJSON *json, NcclRow *row)
+/* NULL, or what is wrong with it in @p bad; such rows are counted. */
+static const char *read_row(const cJSON *json, NcclRow *row, const cJSON **bad)
 {
-  const char *type = cJSON_GetStringValue(member(json, "type"));
+  const cJSON *type = member(json, "type"), *size = member(json, "size");
 
-  row->dtype = type == NULL ? NULL : nccl_dtype(type);
-  return row->dtype != NULL && number_of(json, "size", &row->size_B) && row->size_B >= 0;
+  row->dtype = cJSON_IsString(type) ? nccl_dtype(type->valuestring) : NULL;
+  *bad = row->dtype == NULL ? type : size;
+  if (*bad == NULL)
+    *bad = json;
+  if (row->dtype == NULL)
+    return type == NULL ? "a result without type; left out"
+                        : "no type that is known; the result is left out";
+  if (!number_of(json, "size", &row->size_B) || row->size_B < 0)
+    return size == NULL ? "a result without size; left out"
+                        : "no size; the result is left out";
+  return NULL;
+}
+
+static void leave_out(const Reading *reading, const cJSON *item, const char *why)
+{
+  reading->imported->n_unreadable++;
+  imported_note_at(reading->imported, reading->input,
+                   import_json_place(reading->json, item), "%s", why);
 }
 
 static void read_devices(const cJSON *devices, NcclTable *table, Imported *imported)
@@ -115,23 +143,24 @@ static void read_head(const cJSON *json, NcclTable *table, Imported *imported)
   read_devices(member(member(json, "config"), "devices"), table, imported);
 }
 
-static void read_results(const cJSON *results, ImportInput *input, NcclTable *table,
-                         Imported *imported)
+static void read_results(const Reading *reading, const cJSON *results)
 {
   const cJSON *result;
 
   cJSON_ArrayForEach(result, results)
   {
-    NcclRow row = { .line = 1 };
-    if (!read_row(result, &row)) {
-      imported->n_unreadable++;
-      imported_note_at(imported, input, 1, "a result without size or type; left out");
+    NcclRow row = { .size_B = 0 };
+    const cJSON *bad = NULL;
+    const char *why = read_row(result, &row, &bad);
+    if (why != NULL) {
+      leave_out(reading, bad, why);
       continue;
     }
-    read_half(member(result, "out_of_place"), "alg_bw", "bus_bw", &row.half[0]);
-    read_half(member(result, "in_place"), "alg_bw", "bus_bw", &row.half[1]);
+    read_half(reading->json, member(result, "out_of_place"), "alg_bw", "bus_bw",
+              &row.half[0]);
+    read_half(reading->json, member(result, "in_place"), "alg_bw", "bus_bw", &row.half[1]);
     if (row.size_B > 0)
-      g_array_append_val(table->rows, row);
+      g_array_append_val(reading->table->rows, row);
   }
 }
 
@@ -152,66 +181,99 @@ static const char *probe_of_rccl(const char *name)
   return NULL;
 }
 
-/* One object of rccl-tests: another collective or number of GPUs begins another table. */
-static bool read_rccl(const cJSON *json, ImportInput *input, const ImportOptions *options,
-                      NcclTable *table, Imported *imported, GError **error)
+static bool finish(const Reading *reading, GError **error)
 {
-  const char *probe = probe_of_rccl(cJSON_GetStringValue(member(json, "name")));
-  double gpus, in_place = 0;
-  NcclRow row = { .line = import_line_number(input) };
+  return nccl_table_finish(reading->table, reading->input, reading->options,
+                           reading->imported, error);
+}
 
-  if (probe == NULL || !number_of(json, "gpus", &gpus) || gpus < 1 ||
-      gpus > NCCL_RANKS_MAX || !read_row(json, &row)) {
-    imported->n_unreadable++;
-    imported_note(imported, input, "an object that is no result; left out");
+/* NULL, or what makes the object no result, in @p bad. */
+static const char *read_rccl_head(const cJSON *json, const char **probe, guint *n_ranks,
+                                  const cJSON **bad)
+{
+  const cJSON *name = member(json, "name"), *gpus = member(json, "gpus");
+
+  *probe = probe_of_rccl(cJSON_GetStringValue(name));
+  *bad = *probe == NULL ? name : gpus;
+  if (*bad == NULL)
+    *bad = json;
+  if (*probe == NULL)
+    return "no name of a collective that is known; the object is left out";
+  if (!cJSON_IsNumber(gpus) || !(gpus->valuedouble >= 1) ||
+      gpus->valuedouble > NCCL_RANKS_MAX)
+    return "no number of GPUs; the object is left out";
+  *n_ranks = (guint)gpus->valuedouble;
+  return NULL;
+}
+
+/* One object of rccl-tests: another collective or number of GPUs begins another table. */
+static bool read_rccl(const Reading *reading, const cJSON *json, GError **error)
+{
+  NcclTable *table = reading->table;
+  const char *probe = NULL;
+  const cJSON *bad = NULL;
+  guint n_ranks = 0;
+  double in_place = 0;
+  NcclRow row = { .size_B = 0 };
+  const char *why = read_rccl_head(json, &probe, &n_ranks, &bad);
+
+  if (why == NULL)
+    why = read_row(json, &row, &bad);
+  if (why != NULL) {
+    leave_out(reading, bad, why);
     return true;
   }
-  if ((table->probe != probe || table->n_ranks != (guint)gpus) &&
-      !nccl_table_finish(table, input, options, imported, error))
+  if ((table->probe != probe || table->n_ranks != n_ranks) && !finish(reading, error))
     return false;
   table->probe = probe;
-  table->n_ranks = (guint)gpus;
+  table->n_ranks = n_ranks;
   number_of(json, "inPlace", &in_place);
-  read_half(json, "algBw", "busBw", &row.half[in_place > 0]);
+  read_half(reading->json, json, "algBw", "busBw", &row.half[in_place > 0]);
   if (row.size_B > 0)
     g_array_append_val(table->rows, row);
   return true;
 }
 
-/* Object after object, whatever stands between them; the first that is none is refused. */
-static bool read_objects(const char *text, ImportInput *input, const ImportOptions *options,
-                         NcclTable *table, Imported *imported, GError **error)
+static bool read_object(const Reading *reading, const cJSON *json, GError **error)
 {
-  const char *at = text + strspn(text, " \t\r\n");
+  if (!cJSON_IsObject(json))
+    return import_json_fail(reading->json, json, error,
+                            "no JSON object of nccl-tests or rccl-tests");
+  if (member(json, "results") == NULL)
+    return read_rccl(reading, json, error);
+  if (!finish(reading, error))
+    return false;
+  read_head(json, reading->table, reading->imported);
+  read_results(reading, member(json, "results"));
+  return true;
+}
 
-  while (*at != '\0') {
-    const char *end = NULL;
-    g_autoptr(cJSON) json = cJSON_ParseWithOpts(at, &end, false);
-    if (!cJSON_IsObject(json) || end == at)
-      return import_fail(input, error, "no JSON object of nccl-tests or rccl-tests");
-    if (member(json, "results") != NULL) {
-      if (!nccl_table_finish(table, input, options, imported, error))
-        return false;
-      read_head(json, table, imported);
-      read_results(member(json, "results"), input, table, imported);
-    } else if (!read_rccl(json, input, options, table, imported, error)) {
+/* Object after object, whatever stands between them; the first that is none is refused. */
+static bool read_objects(const Reading *reading, GError **error)
+{
+  const cJSON *json = NULL;
+
+  for (;;) {
+    if (!import_json_next(reading->json, &json, error))
       return false;
-    }
-    at = end + strspn(end, " \t\r\n,");
+    if (json == NULL)
+      return finish(reading, error);
+    if (!read_object(reading, json, error))
+      return false;
   }
-  return nccl_table_finish(table, input, options, imported, error);
 }
 
 static bool nccl_json_read(ImportInput *input, const ImportOptions *options,
                            Imported *imported, GError **error)
 {
-  g_autofree char *text = import_read_all(input, LIMIT_B, error);
+  g_autoptr(ImportJson) json = import_json_new(input, LIMIT_B, error);
   NcclTable table;
 
-  if (text == NULL)
+  if (json == NULL)
     return false;
   nccl_table_init(&table);
-  const bool done = read_objects(text, input, options, &table, imported, error);
+  const bool done =
+    read_objects(&(Reading){ input, json, options, &table, imported }, error);
   nccl_table_clear(&table);
   return done;
 }

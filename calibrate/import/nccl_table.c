@@ -159,7 +159,8 @@ static void add_half(const NcclTable *table, const NcclRow *row, guint which, gu
     return;
   if (!half->time_is_read) {
     imported->n_unreadable++;
-    imported_note_at(imported, input, row->line, "the time is no number over 0; left out");
+    imported_note_at(imported, input, half->place,
+                     "the time is no number over 0; left out");
     return;
   }
   Sample *sample = sample_new(table->probe);
@@ -175,13 +176,13 @@ static void add_half(const NcclTable *table, const NcclRow *row, guint which, gu
     sample->flags |= SAMPLE_ROUNDED;
   if (is_implausible(sample, half)) {
     sample->flags |= SAMPLE_IMPLAUSIBLE;
-    imported_note_at(imported, input, row->line,
+    imported_note_at(imported, input, half->place,
                      "algbw %g, busbw %g do not follow from size and time; flagged",
                      half->algbw_GBps, half->busbw_GBps);
   }
   if (half->is_wrong) {
     sample->flags |= SAMPLE_IMPLAUSIBLE;
-    imported_note_at(imported, input, row->line,
+    imported_note_at(imported, input, half->place,
                      "%g elements of the result were wrong; flagged", half->n_wrong);
   }
   g_ptr_array_add(imported->samples, sample);

@@ -11,6 +11,7 @@
 
 /** One half of a row: out of place or in place. */
 typedef struct {
+  ImportPlace place; /**< of its time */
   bool is_there;     /**< the test has this half */
   bool time_is_read; /**< a number over 0 */
   double time_us;
@@ -23,7 +24,6 @@ typedef struct {
 } NcclHalf;
 
 typedef struct {
-  guint line; /**< of the file */
   double size_B;
   const char *dtype; /**< as scenarios call it */
   NcclHalf half[2];

@@ -188,7 +188,8 @@ static bool read_line(Reading *reading, const char *line, GError **error)
 {
   const char *text = skip_prefix(line);
   char *token[N_TOKENS_MAX];
-  NcclRow row = { .line = import_line_number(reading->input) };
+  const ImportPlace place = { .line = import_line_number(reading->input) };
+  NcclRow row = { .half = { { .place = place }, { .place = place } } };
 
   if (!g_ascii_isdigit(*text) || strstr(text, "NCCL") != NULL)
     return read_comment(reading, text, error);

@@ -125,7 +125,7 @@ static void read_row(const Tuning *tuning, const char *probe, char **cells,
     double latency_us, bandwidth_GBps;
     if (cells[i][strspn(cells[i], " \t")] == '\0')
       continue;
-    if (column == tuning->n_columns || !read_cell(cells[i], &latency_us, &bandwidth_GBps)) {
+    if (column >= tuning->n_columns || !read_cell(cells[i], &latency_us, &bandwidth_GBps)) {
       imported->n_unreadable++;
       imported_note(imported, input, "'%s' is no latency/bandwidth; left out", cells[i]);
     } else if (bandwidth_GBps > 0 && latency_us > 0) {

@@ -190,6 +190,48 @@ static void test_rccl_tests_lines_are_tables_by_collective(void)
     CU_ASSERT_EQUAL(sample_at(imported, i)->flags, 0);
 }
 
+static void test_wrong_values_of_json_are_told_with_line_and_column(void)
+{
+  static const struct {
+    const char *text, *error, *note;
+  } cases[] = {
+    { "{\"start\": {\"test_start\": {\"num_streams\": 1}},\n \"end\": {\n"
+      "  \"sum_received\": {\"seconds\": 2, \"bytes\": 0}}}",
+      "log.txt:3:43: the end of the test does not say how many bytes", NULL },
+    { "{\"start\": {\"test_start\": {\"num_streams\": 1}},\n  \"end\": {}}",
+      "log.txt:2:10: the end of the test does not say how many seconds", NULL },
+    { "{\"start\": {\"test_start\": {\"num_streams\": 1}},\n  \"end\": {,}}",
+      "log.txt:2:11: not JSON: expected a key", NULL },
+    { "{\"results\": [\n"
+      " {\"type\": \"\xc3\xa4\", \"size\": 8, \"out_of_place\": {\"alg_bw\": 1, "
+      "\"bus_bw\": 1}}]}",
+      NULL, "log.txt:2:11: no type that is known" },
+    { "{\"args\": \"all_reduce_perf\", \"config\": {\"devices\": [{}, {}]}, \"results\": "
+      "[\n"
+      " {\"type\": \"float\", \"size\": 8,\n"
+      "  \"out_of_place\": {\"time\": \"nan\", \"alg_bw\": 1, \"bus_bw\": 1}}]}",
+      NULL, "log.txt:3:28: the time is no number over 0" },
+    { "{\"name\": \"AllReduce\", \"gpus\": 4, \"size\": 8, \"type\": \"float\", "
+      "\"algBw\": 1, \"busBw\": 1, \"time\": 5}\n"
+      "{\"name\": \"AllReduce\", \"gpus\": \"4\"}\n",
+      NULL, "log.txt:2:31: no number of GPUs" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const ImportOptions options = { .ranks = 0 };
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Imported) imported =
+      import_text("log.txt", cases[i].text, strlen(cases[i].text), &options, NULL, &error);
+    CU_ASSERT_EQUAL_FATAL(imported == NULL, cases[i].error != NULL);
+    const char *told = imported == NULL           ? error->message
+                       : imported->notes->len > 0 ? g_ptr_array_index(imported->notes, 0)
+                                                  : "nothing";
+    const char *wanted = imported == NULL ? cases[i].error : cases[i].note;
+    CU_ASSERT_TRUE(g_str_has_prefix(told, wanted));
+    if (!g_str_has_prefix(told, wanted))
+      printf("%s: %s\n", wanted, told);
+  }
+}
+
 #define INFO "lab:3038984:3038984 [0] NCCL INFO "
 
 static void test_tuning_tables_give_two_points_of_each_line(void)
@@ -226,6 +268,22 @@ static void test_older_tuning_tables_name_both_in_one_line(void)
   CU_ASSERT_EQUAL_FATAL(imported->samples->len, 2);
   CU_ASSERT_STRING_EQUAL(sample_at(imported, 0)->algo, "ring");
   CU_ASSERT_EQUAL(imported->n_unreadable, 1);
+}
+
+static void test_rows_longer_than_the_head_of_a_tuning_table_are_cut(void)
+{
+  /* The second head is shorter than the first, the row longer than both. */
+  static const char text[] =
+    INFO "Latency/AlgBw | Tree/ LL | Ring/ LL | Ring/Simple |\n" INFO
+         "Latency/AlgBw | Tree/ LL |\n" INFO
+         "AllReduce | 7.2/ 2.5 | 9.3/ 1.2 | 9.3/ 1.2 | 22.4/ 2.4 |\n";
+  const ImportOptions options = { .ranks = 8 };
+  g_autoptr(Imported) imported =
+    import_text("log.txt", text, strlen(text), &options, NULL, NULL);
+
+  CU_ASSERT_PTR_NOT_NULL_FATAL(imported);
+  CU_ASSERT_EQUAL(imported->samples->len, 2);
+  CU_ASSERT_EQUAL(imported->n_unreadable, 3);
 }
 
 #define TOPO_HEAD "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
@@ -373,6 +431,10 @@ int main(void)
       test_tuning_tables_give_two_points_of_each_line },
     { "older tuning tables name both in one line",
       test_older_tuning_tables_name_both_in_one_line },
+    { "rows longer than the head of a tuning table are cut",
+      test_rows_longer_than_the_head_of_a_tuning_table_are_cut },
+    { "wrong values of JSON are told with line and column",
+      test_wrong_values_of_json_are_told_with_line_and_column },
     { "a topology matrix gives its links", test_a_topology_matrix_gives_its_links },
     { "cells that ran together are refused", test_cells_that_ran_together_are_refused },
     { "workloads become parts of scenarios", test_workloads_become_parts_of_scenarios },

@@ -1,4 +1,4 @@
-#include "sim/scenario/syntax.h"
+#include "sim/base/syntax.h"
 
 #include <math.h>
 #include <string.h>
