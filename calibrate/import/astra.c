@@ -11,13 +11,10 @@
  *
  * Source: astra-sim/astra-sim 1.0 workload format; aliyun/SimAI, aliyun/aicb.
  */
-#include "calibrate/import.h"
+#include "calibrate/import/workload.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(cJSON, cJSON_Delete)
 
 #define N_COLUMNS 12
 #define N_LAYERS_MAX 100000
@@ -38,8 +35,7 @@ typedef struct {
 
 /** The part of the scenario as it grows. */
 typedef struct {
-  cJSON *layers, *times; /* of the model, of the compute section */
-  GHashTable *n_named;   /* how often a name was used */
+  ImportWorkload *workload;
   double unit_s;
   bool only_gradients;
 } AstraJob;
@@ -118,43 +114,14 @@ static bool check_others(const AstraLayer *layer, const AstraJob *job, ImportInp
                      : layer->word[9]);
 }
 
-/* Dots group layers in models, and names repeat in these files: "attention.2". */
-static char *unique_name(AstraJob *job, const char *name)
-{
-  g_autofree char *plain = g_strdelimit(g_utf8_make_valid(name, -1), ".", '_');
-  const guint n = GPOINTER_TO_UINT(g_hash_table_lookup(job->n_named, plain)) + 1;
-
-  g_hash_table_insert(job->n_named, g_strdup(plain), GUINT_TO_POINTER(n));
-  return n == 1 ? g_steal_pointer(&plain) : g_strdup_printf("%s_%u", plain, n);
-}
-
-static void add_time(cJSON *row, const char *key, double time_s)
-{
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
-  g_autofree char *text =
-    g_strdup_printf("%s us", g_ascii_formatd(number, sizeof number, "%.9g", time_s * 1e6));
-
-  cJSON_AddStringToObject(row, key, text);
-}
-
 static void add_layer(AstraJob *job, const AstraLayer *layer)
 {
-  g_autofree char *name = unique_name(job, layer->word[0]);
-  cJSON *model = cJSON_CreateObject(), *row = cJSON_CreateObject();
-
-  cJSON_AddStringToObject(model, "name", name);
-  if (is_gradient_exchange(layer->word[9]) && layer->weight_gradient_B > 0) {
-    cJSON *tensor = cJSON_CreateObject();
-    cJSON_AddStringToObject(tensor, "name", "weight");
-    cJSON_AddNumberToObject(tensor, "values", ceil(layer->weight_gradient_B / VALUE_B));
-    cJSON_AddItemToArray(cJSON_AddArrayToObject(model, "tensors"), tensor);
-  }
-  cJSON_AddItemToArray(job->layers, model);
-  cJSON_AddStringToObject(row, "name", name);
-  add_time(row, "forward", layer->forward * job->unit_s);
-  add_time(row, "backward",
-           (layer->input_gradient + layer->weight_gradient + layer->update) * job->unit_s);
-  cJSON_AddItemToArray(job->times, row);
+  import_workload_add(job->workload, layer->word[0], layer->forward * job->unit_s,
+                      (layer->input_gradient + layer->weight_gradient + layer->update) *
+                        job->unit_s);
+  if (is_gradient_exchange(layer->word[9]) && layer->weight_gradient_B > 0)
+    import_workload_add_tensor(job->workload, "weight",
+                               ceil(layer->weight_gradient_B / VALUE_B));
 }
 
 static bool read_layers(ImportInput *input, guint64 n_layers, AstraJob *job, GError **error)
@@ -181,28 +148,6 @@ static bool read_layers(ImportInput *input, guint64 n_layers, AstraJob *job, GEr
   return true;
 }
 
-/* {"workload": {"model": {...}, "compute": {"layers": [...]}}}. Transfer: caller frees. */
-static char *render(AstraJob *job, ImportInput *input)
-{
-  g_autoptr(cJSON) root = cJSON_CreateObject();
-  g_autofree char *base = g_path_get_basename(import_name(input));
-  g_autofree char *source = g_strdup_printf("imported from %s", base);
-  cJSON *workload = cJSON_AddObjectToObject(root, "workload");
-  cJSON *model = cJSON_AddObjectToObject(workload, "model");
-
-  cJSON_AddStringToObject(model, "name", base);
-  cJSON_AddStringToObject(model, "sample", "a batch of the workload file");
-  cJSON_AddStringToObject(model, "source", source);
-  cJSON_AddItemToObject(model, "layers", g_steal_pointer(&job->layers));
-  cJSON_AddStringToObject(workload, "precision", "fp32");
-  cJSON_AddItemToObject(cJSON_AddObjectToObject(workload, "compute"), "layers",
-                        g_steal_pointer(&job->times));
-  char *text = cJSON_Print(root);
-  char *copy = g_strconcat(text, "\n", NULL);
-  cJSON_free(text);
-  return copy;
-}
-
 static bool read_job(ImportInput *input, AstraJob *job, Imported *imported, GError **error)
 {
   const char *line;
@@ -222,7 +167,8 @@ static bool read_job(ImportInput *input, AstraJob *job, Imported *imported, GErr
     imported, input,
     "gradients are taken for fp32: what is sent is exact, the memory of weights "
     "need not be");
-  imported->scenario = render(job, input);
+  imported->scenario =
+    import_workload_render(job->workload, input, "a batch of the workload file", "fp32");
   return true;
 }
 
@@ -237,14 +183,9 @@ static bool astra_read(ImportInput *input, const ImportOptions *options, Importe
       input, error,
       "the file does not say the unit of its times: --time-unit ns (SimAI, "
       "AICB) or --time-unit us (Chakra's converter reads it so)");
-  job.layers = cJSON_CreateArray();
-  job.times = cJSON_CreateArray();
-  job.n_named = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  const bool done = read_job(input, &job, imported, error);
-  cJSON_Delete(job.layers);
-  cJSON_Delete(job.times);
-  g_hash_table_unref(job.n_named);
-  return done;
+  g_autoptr(ImportWorkload) workload = import_workload_new();
+  job.workload = workload;
+  return read_job(input, &job, imported, error);
 }
 
 const ImporterOps importer_astra = {

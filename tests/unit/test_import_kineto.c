@@ -103,6 +103,178 @@ static void test_kernels_of_nccl_that_say_nothing_are_counted(void)
   CU_ASSERT_PTR_NOT_NULL(strstr(imported->notes->pdata[1], "do not say what they moved"));
 }
 
+/* How a synthetic step is told: who ranges over the layers, and the times of kernels. */
+typedef struct {
+  const char *range;          /* category of the layers' ranges, NULL: none */
+  const char *first, *second; /* their names */
+  bool correlated;            /* launches are told; else kernels name their operator */
+  bool shaped;                /* shapes are recorded */
+  guint forward_us[2], backward_us[2];
+} StepOf;
+
+static void add_event(GString *text, const char *category, const char *name, guint thread,
+                      guint at_us, guint us, const char *args)
+{
+  g_string_append_printf(text,
+                         "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":9,"
+                         "\"tid\":%u,\"ts\":%u,\"dur\":%u,\"args\":{%s}},\n",
+                         category, name, thread, at_us, us, args);
+}
+
+/* A kernel, and the call that launched it within operator @p external. */
+static void add_kernel(GString *text, const StepOf *step, guint thread, guint at_us,
+                       guint us, guint external)
+{
+  g_autofree char *args = g_strdup_printf("\"External id\":%u%s%.0u", external,
+                                          step->correlated ? ",\"correlation\":" : "",
+                                          step->correlated ? external : 0);
+
+  if (step->correlated)
+    add_event(text, "cuda_runtime", "cudaLaunchKernel", thread, at_us, 2, args);
+  add_event(text, "kernel", "gemm", 7, at_us + 300, us, args);
+}
+
+/* One of two linear layers: 100 x 50 and a bias; its operator holds another that has the
+ * same sequence number and makes the node of backward. */
+static void add_layer(GString *text, const StepOf *step, guint which, guint at_us)
+{
+  const guint number = at_us + 10 * which;
+  g_autofree char *args = g_strdup_printf(
+    "\"External id\":%u,\"Sequence number\":%u,\"Fwd thread id\":0%s", number, number,
+    step->shaped ? ",\"Input type\":[\"c10::Half\",\"c10::Half\",\"c10::Half\"],"
+                   "\"Input Dims\":[[32,100],[50,100],[50]]"
+                 : "");
+  g_autofree char *backward = g_strdup_printf(
+    "\"External id\":%u,\"Sequence number\":%u,\"Fwd thread id\":1", number + 1, number);
+  const guint begin_us = at_us + 100 + 100 * which;
+
+  if (step->range != NULL)
+    add_event(text, step->range, which == 0 ? step->first : step->second, 1, begin_us, 90,
+              "");
+  add_event(text, "cpu_op", "aten::linear", 1, begin_us + 10, 60, args);
+  add_event(text, "cpu_op", "aten::addmm", 1, begin_us + 20, 40, args);
+  add_kernel(text, step, 1, begin_us + 20, step->forward_us[which], number);
+  add_event(text, "cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 2,
+            at_us + 500 - 100 * which, 50, backward);
+  add_kernel(text, step, 2, at_us + 500 - 100 * which, step->backward_us[which],
+             number + 1);
+}
+
+static void add_step(GString *text, const StepOf *step, guint at_us)
+{
+  add_event(text, "user_annotation", "ProfilerStep#1", 1, at_us, 1000, "");
+  add_event(text, "user_annotation", "Optimizer.step#SGD.step", 1, at_us + 800, 90, "");
+  add_event(text, "cpu_op", "aten::add_", 1, at_us + 810, 20, "");
+  add_kernel(text, step, 1, at_us + 812, 7, at_us + 3);
+  add_event(text, "cpu_op", "aten::mse_loss", 1, at_us + 350, 20, "");
+  add_kernel(text, step, 1, at_us + 350, 5, at_us + 4);
+  add_layer(text, step, 1, at_us); /* in no order */
+  add_layer(text, step, 0, at_us);
+}
+
+/* Three steps; the second is wild. */
+static Imported *read_steps(const StepOf *step)
+{
+  g_autoptr(GString) text = g_string_new("{\"traceEvents\":[\n");
+  StepOf wild = *step;
+
+  wild.forward_us[0] *= 100;
+  wild.backward_us[1] *= 100;
+  add_step(text, step, 10000);
+  add_step(text, &wild, 20000);
+  add_step(text, step, 30000);
+  g_string_append(text, "{\"ph\":\"i\"}]}\n");
+  return read_text(text->str, NULL);
+}
+
+static void check_tells(const Imported *imported, const char *const *texts)
+{
+  CU_ASSERT_PTR_NOT_NULL_FATAL(imported);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(imported->scenario);
+  for (; *texts != NULL; texts++) {
+    const char *found = strstr(imported->scenario, *texts);
+    CU_ASSERT_PTR_NOT_NULL(found);
+    if (found == NULL)
+      printf("no %s in %s\n", *texts, imported->scenario);
+  }
+}
+
+#define TIMES(name, forward, backward)                                                     \
+  "{\n\t\t\t\t\t\"name\":\t\"" name "\",\n\t\t\t\t\t\"forward\":\t\"" forward              \
+  " us\",\n\t\t\t\t\t\"backward\":\t\"" backward " us\""
+
+static void test_modules_take_what_their_operators_launched(void)
+{
+  const StepOf step = {
+    "python_function", "nn.Module: Linear_0", "nn.Module: Linear_1", true, true, { 30, 40 },
+    { 60, 80 }
+  };
+  g_autoptr(Imported) imported = read_steps(&step);
+  const char *const wanted[] = { TIMES("Linear_0", "30", "60"),
+                                 TIMES("Linear_1", "40", "80"),
+                                 TIMES("rest", "5", "0"),
+                                 "\"values\":\t5000",
+                                 "\"values\":\t50\n",
+                                 "\"precision\":\t\"fp16\"",
+                                 NULL };
+
+  check_tells(imported, wanted);
+  CU_ASSERT_TRUE(strstr(imported->scenario, "Linear_0") <
+                 strstr(imported->scenario, "Linear_1"));
+  /* The operator that the first calls is not a second set of parameters. */
+  CU_ASSERT_PTR_NULL(strstr(imported->scenario, "weight_2"));
+  g_autofree char *notes = NULL;
+  g_ptr_array_add(imported->notes, NULL);
+  notes = g_strjoinv("\n", (char **)imported->notes->pdata);
+  g_ptr_array_set_size(imported->notes, (gint)imported->notes->len - 1);
+  CU_ASSERT_PTR_NOT_NULL(strstr(notes, "optimiser's kernels took 7 us a step"));
+}
+
+static void test_ranges_of_the_user_are_layers_where_no_modules_are(void)
+{
+  const StepOf step = { "user_annotation", "embed",   "head", false, false,
+                        { 30, 40 },        { 60, 80 } };
+  g_autoptr(Imported) imported = read_steps(&step);
+  const char *const wanted[] = { TIMES("embed", "30", "60"), TIMES("head", "40", "80"),
+                                 "\"precision\":\t\"fp32\"", NULL };
+
+  check_tells(imported, wanted);
+  CU_ASSERT_PTR_NULL(strstr(imported->scenario, "values"));
+}
+
+static void test_operators_are_layers_where_no_ranges_are(void)
+{
+  const StepOf step = { NULL, NULL, NULL, true, true, { 30, 40 }, { 60, 80 } };
+  g_autoptr(Imported) imported = read_steps(&step);
+  const char *const wanted[] = { TIMES("linear", "30", "60"), TIMES("linear_2", "40", "80"),
+                                 "\"values\":\t5000", NULL };
+
+  check_tells(imported, wanted);
+}
+
+static void test_what_a_checkpoint_runs_again_is_backward_of_its_layer(void)
+{
+  g_autoptr(GString) text = g_string_new("{\"traceEvents\":[");
+  const StepOf step = { .correlated = true };
+  static const char own[] = "\"External id\":8,\"Sequence number\":5";
+  static const char node[] = "\"External id\":9,\"Sequence number\":5,\"Fwd thread id\":1";
+
+  add_event(text, "python_function", "nn.Module: Block_0", 1, 100, 100, "");
+  add_event(text, "cpu_op", "CheckpointFunction", 1, 110, 80, own);
+  add_kernel(text, &step, 1, 120, 10, 8);
+  add_event(text, "cpu_op",
+            "autograd::engine::evaluate_function: CheckpointFunctionBackward", 2, 500, 400,
+            node);
+  add_event(text, "python_function", "nn.Module: Block_0", 2, 510, 100, "");
+  add_kernel(text, &step, 2, 520, 12, 10);
+  add_kernel(text, &step, 2, 700, 20, 11);
+  g_string_append(text, "{\"ph\":\"i\"}]}");
+  g_autoptr(Imported) imported = read_text(text->str, NULL);
+  const char *const wanted[] = { TIMES("Block_0", "10", "32"), NULL };
+
+  check_tells(imported, wanted);
+}
+
 static void test_broken_traces_are_refused(void)
 {
   static const struct {
@@ -110,7 +282,7 @@ static void test_broken_traces_are_refused(void)
   } cases[] = {
     { TRACE(""), "no kernel of a GPU" },
     { "{\"traceEvents\":[{\"ph\":\"X\",", "not a trace" },
-    { "{\"traceEvents\":[}", "not a trace" },
+    { "{\"traceEvents\":[\n  }", "trace.json:2:3: not a trace" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -118,6 +290,8 @@ static void test_broken_traces_are_refused(void)
     CU_ASSERT_PTR_NULL(read_text(cases[i].text, &error));
     CU_ASSERT_PTR_NOT_NULL_FATAL(error);
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, cases[i].says));
+    if (strstr(error->message, cases[i].says) == NULL)
+      printf("%s\n", error->message);
   }
 }
 
@@ -143,6 +317,14 @@ int main(void)
     { "a trace without steps is one step", test_a_trace_without_steps_is_one_step },
     { "kernels of NCCL that say nothing are counted",
       test_kernels_of_nccl_that_say_nothing_are_counted },
+    { "modules take what their operators launched",
+      test_modules_take_what_their_operators_launched },
+    { "ranges of the user are layers where no modules are",
+      test_ranges_of_the_user_are_layers_where_no_modules_are },
+    { "operators are layers where no ranges are",
+      test_operators_are_layers_where_no_ranges_are },
+    { "what a checkpoint runs again is backward of its layer",
+      test_what_a_checkpoint_runs_again_is_backward_of_its_layer },
     { "broken traces are refused", test_broken_traces_are_refused },
     { "a trace nested without end is refused", test_a_trace_nested_without_end_is_refused },
     CU_TEST_INFO_NULL,
