@@ -15,16 +15,12 @@ static const double together = 1e-12;
 /* No two moments of the clock are nearer, in parts of it. */
 static const double clock_step = 1e-15;
 
-/* A class of a transfer that has bytes left. */
 typedef struct {
-  guint32 class;
-  double left_B, rate_Bps;
-} Part;
-
-typedef struct {
-  guint set;
+  Company company;
   double begin_s;
-  GArray *parts; /* of Part */
+  double *left_B; /* of each class; INFINITY: it has ended */
+  guint n_moving; /* classes that have not */
+  bool has_rates; /* of a solution; false: it has just begun */
   sg_sem_t finished;
 } Transfer;
 
@@ -32,9 +28,8 @@ struct Tide {
   const Network *network;
   const char *host;
   Shares *shares;
-  GPtrArray *moving; /* of Transfer, in ascending order of their sets */
-  GArray *classes;   /* of guint32: of all parts of all transfers */
-  double now_s;      /* how far the parts are */
+  GPtrArray *moving; /* of Transfer */
+  double now_s;      /* how far they are */
   double next_s;     /* when the next of them ends */
   bool has_actor, is_called;
   sg_sem_t called; /* raised once for all who call at a time */
@@ -47,7 +42,6 @@ Tide *tide_new(const Network *network, const char *host)
   tide->host = host;
   tide->shares = shares_new(network);
   tide->moving = g_ptr_array_new();
-  tide->classes = g_array_new(FALSE, FALSE, sizeof(guint32));
   return tide;
 }
 
@@ -59,36 +53,43 @@ void tide_free(Tide *tide)
     sg_sem_destroy(tide->called);
   shares_free(tide->shares);
   g_ptr_array_unref(tide->moving);
-  g_array_unref(tide->classes);
   g_free(tide);
 }
+
+static void transfer_clear(Transfer *transfer)
+{
+  g_free(transfer->left_B);
+  g_free(transfer->company.rates_Bps);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Transfer, transfer_clear)
 
 static Transfer *transfer_at(const Tide *tide, guint index)
 {
   return g_ptr_array_index(tide->moving, index);
 }
 
-static double end_s(const Tide *tide, const Part *part)
+static void end_class(const Tide *tide, Transfer *transfer, guint index)
 {
-  return tide->now_s + part->left_B / part->rate_Bps;
+  shares_end_class(tide->shares, &transfer->company, index);
+  transfer->left_B[index] = INFINITY;
+  transfer->n_moving--;
 }
 
-/* Leave out the parts that have ended by now. */
-static void drop_ended(const Tide *tide, Transfer *transfer)
+/* Move its classes up to the clock, and let those go that have ended by then. */
+static void advance_one(const Tide *tide, Transfer *transfer, double passed_s)
 {
   const double age_s = tide->now_s - transfer->begin_s;
-  const double soon_s = tide->now_s + MAX(together * age_s, clock_step * tide->now_s);
-  guint n = 0;
+  const double soon_s = MAX(together * age_s, clock_step * tide->now_s);
+  const double *rates_Bps = transfer->company.rates_Bps;
 
-  for (guint p = 0; p < transfer->parts->len; p++) {
-    const Part part = g_array_index(transfer->parts, Part, p);
-    if (end_s(tide, &part) > soon_s)
-      g_array_index(transfer->parts, Part, n++) = part;
+  for (guint i = 0; transfer->has_rates && i < transfer->company.n; i++) {
+    transfer->left_B[i] -= rates_Bps[i] * passed_s;
+    if (transfer->left_B[i] <= soon_s * rates_Bps[i])
+      end_class(tide, transfer, i);
   }
-  g_array_set_size(transfer->parts, n);
 }
 
-/* Move all parts up to the clock, and let those go that have ended. */
+/* Move all up to the clock, and let those go that have ended. */
 static void advance(Tide *tide)
 {
   const double passed_s = simgrid_get_clock() - tide->now_s;
@@ -97,40 +98,42 @@ static void advance(Tide *tide)
   tide->now_s = simgrid_get_clock();
   for (guint t = 0; t < tide->moving->len; t++) {
     Transfer *transfer = transfer_at(tide, t);
-    for (guint p = 0; p < transfer->parts->len; p++) {
-      Part *part = &g_array_index(transfer->parts, Part, p);
-      part->left_B -= part->rate_Bps * passed_s;
-    }
-    drop_ended(tide, transfer);
-    if (transfer->parts->len > 0)
+    advance_one(tide, transfer, passed_s);
+    if (transfer->n_moving > 0) {
       g_ptr_array_index(tide->moving, n++) = transfer;
-    else
-      sg_sem_release(transfer->finished);
+      continue;
+    }
+    shares_leave(tide->shares, &transfer->company);
+    sg_sem_release(transfer->finished);
   }
   g_ptr_array_set_size(tide->moving, (gint)n);
 }
 
-/* Find the rates of all parts, and when the first of them ends. */
+/* How long the first of its classes to end still takes: without divisions, which would take
+ * as long as all else. */
+static double soonest_s(const Transfer *transfer)
+{
+  const double *rates_Bps = transfer->company.rates_Bps;
+  double left_B = INFINITY, rate_Bps = 1;
+
+  for (guint i = 0; i < transfer->company.n; i++)
+    if (transfer->left_B[i] * rate_Bps < left_B * rates_Bps[i]) {
+      left_B = transfer->left_B[i];
+      rate_Bps = rates_Bps[i];
+    }
+  return left_B / rate_Bps;
+}
+
+/* Find the rates of all, and when the first of them ends. */
 static void share_out(Tide *tide)
 {
-  g_array_set_size(tide->classes, 0);
-  for (guint t = 0; t < tide->moving->len; t++) {
-    const GArray *parts = transfer_at(tide, t)->parts;
-    for (guint p = 0; p < parts->len; p++)
-      g_array_append_val(tide->classes, g_array_index(parts, Part, p).class);
-  }
   tide->next_s = INFINITY;
-  if (tide->classes->len == 0)
+  if (tide->moving->len == 0)
     return;
-  const double *rate_Bps =
-    shares_of(tide->shares, &g_array_index(tide->classes, guint32, 0), tide->classes->len);
+  shares_solve(tide->shares);
   for (guint t = 0; t < tide->moving->len; t++) {
-    GArray *parts = transfer_at(tide, t)->parts;
-    for (guint p = 0; p < parts->len; p++) {
-      Part *part = &g_array_index(parts, Part, p);
-      part->rate_Bps = *rate_Bps++;
-      tide->next_s = MIN(tide->next_s, end_s(tide, part));
-    }
+    transfer_at(tide, t)->has_rates = true;
+    tide->next_s = MIN(tide->next_s, tide->now_s + soonest_s(transfer_at(tide, t)));
   }
 }
 
@@ -177,31 +180,35 @@ static void call_actor(Tide *tide)
   sg_sem_release(tide->called);
 }
 
-/* After those of the same set: the same company then has the same order. */
-static void insert(Tide *tide, Transfer *transfer)
+/* What of the set has anything to move. */
+static void fill_transfer(const Network *network, double size_B, Transfer *transfer)
 {
-  guint at = tide->moving->len;
-  while (at > 0 && transfer_at(tide, at - 1)->set > transfer->set)
-    at--;
-  g_ptr_array_insert(tide->moving, (gint)at, transfer);
+  Company *company = &transfer->company;
+  const guint first = network->first_class[company->set];
+
+  company->n = network->first_class[company->set + 1] - first;
+  company->rates_Bps = g_new0(double, company->n);
+  transfer->left_B = g_new(double, company->n);
+  for (guint i = 0; i < company->n; i++) {
+    const FlowClass *class = network_class(network, first + i);
+    const double left_B = class->n_flows * class->share * size_B;
+    const bool moves = network_class_moves(class) && left_B > 0;
+    company->rates_Bps[i] = moves ? -1 : 0;
+    transfer->left_B[i] = moves ? left_B : INFINITY;
+    transfer->n_moving += moves;
+  }
 }
 
 void tide_move(Tide *tide, guint set, double size_B)
 {
-  const Network *network = tide->network;
-  g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(Part));
-  Transfer transfer = { .set = set, .begin_s = simgrid_get_clock(), .parts = parts };
+  g_auto(Transfer) transfer = { .company = { .set = set }, .begin_s = simgrid_get_clock() };
 
-  for (guint c = network->first_class[set]; c < network->first_class[set + 1]; c++) {
-    const FlowClass *class = network_class(network, c);
-    const Part part = { .class = c, .left_B = class->n_flows * class->share * size_B };
-    if (network_class_moves(class) && part.left_B > 0)
-      g_array_append_val(parts, part);
-  }
-  if (parts->len == 0)
+  fill_transfer(tide->network, size_B, &transfer);
+  if (transfer.n_moving == 0)
     return;
   transfer.finished = sg_sem_init(0);
-  insert(tide, &transfer);
+  g_ptr_array_add(tide->moving, &transfer);
+  shares_join(tide->shares, &transfer.company);
   call_actor(tide);
   sg_sem_acquire(transfer.finished);
   sg_sem_destroy(transfer.finished);
