@@ -113,5 +113,6 @@ void composition_clear(Composition *composition)
     g_array_unref(composition->pipeline.stages);
   if (composition->fetches != NULL)
     g_array_unref(composition->fetches);
+  g_free(composition->serves);
   *composition = (Composition){ 0 };
 }

@@ -113,6 +113,7 @@ typedef struct {
   guint n_servers;         /**< that units may name; 0 without STAGE_MOVE to servers */
   guint n_extra_servers;   /**< of them, the first so many run on machines of their own, the
                                 others on the nodes in turn */
+  bool *serves;            /**< of each server: pieces lie on it; owned */
   Consistency consistency; /**< of servers */
   guint staleness;         /**< CONSISTENCY_SSP */
   guint n_pieces;          /**< that servers hold; see Unit.piece */

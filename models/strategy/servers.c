@@ -113,6 +113,16 @@ static void add_switch_sum(Pipeline *pipeline, const ServersPlan *plan,
                         .per_B_s = (n_switches - 1.0) / part / plan->host_sum_Bps });
 }
 
+/* A hash leaves some servers without anything. */
+static bool *find_serving(const ServersPlan *plan)
+{
+  bool *serves = g_new0(bool, plan->n_servers);
+
+  for (guint i = 0; i < plan->pieces->len; i++)
+    serves[g_array_index(plan->pieces, Piece, i).server] = true;
+  return serves;
+}
+
 static bool has_switches(const ServersPlan *plan, const StrategyContext *context)
 {
   return plan->switch_gpus > 0 && plan->switch_gpus < context->gpus_per_node;
@@ -178,6 +188,7 @@ void servers_compose(const ServersPlan *plan, const StrategyContext *context,
   if (context->n_nodes > 1) {
     add_network(pipeline, plan, context);
     out->n_servers = plan->n_servers;
+    out->serves = find_serving(plan);
     out->n_extra_servers = plan->n_extra;
     out->rack_nodes = plan->rack_nodes;
     out->switch_gpus = has_switches(plan, context) ? plan->switch_gpus : 0;

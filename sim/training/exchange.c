@@ -80,7 +80,9 @@ static void lay(Exchange *exchange, const Kind *kind, const CollOps *collective)
 static void lay_move(Exchange *exchange, const MoveSpec *spec)
 {
   Laid laid = { .move = *spec, .phases = coll_phases_new() };
-  const CollPhase phase = move_phase(exchange->topology, spec);
+  const CollPhase phase = spec->machine == EXCHANGE_IDLE
+                            ? (CollPhase){ .set = flow_set_new() }
+                            : move_phase(exchange->topology, spec);
 
   g_array_append_val(laid.phases, phase);
   keep(exchange, &laid);

@@ -25,11 +25,14 @@ typedef struct {
   const FlowSet *flows; /**< borrowed */
 } ExchangePhase;
 
+/** Not a machine: this server is never asked for anything. */
+#define EXCHANGE_IDLE G_MAXUINT
+
 /** What will be asked of it. */
 typedef struct {
   guint kinds;           /**< OR of CollKind */
   guint moves;           /**< OR of 1 << Move */
-  const guint *machines; /**< of each server; borrowed for the call */
+  const guint *machines; /**< of each server, or EXCHANGE_IDLE; borrowed for the call */
   guint n_servers;
   guint n_extra_servers;    /**< machines beside the nodes */
   guint rack_nodes;         /**< see MoveSpec */

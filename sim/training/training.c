@@ -164,7 +164,9 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
   if (!check_servers(setup, composition, error))
     return NULL;
   for (guint i = 0; i < composition->n_servers; i++)
-    machines[i] = composition_machine(composition, setup->cluster.n_nodes, i);
+    machines[i] = composition->serves[i]
+                    ? composition_machine(composition, setup->cluster.n_nodes, i)
+                    : EXCHANGE_IDLE;
   for (guint s = 0; s < stages->len; s++) {
     const Stage *stage = &g_array_index(stages, Stage, s);
     needs.kinds |= stage->kind == STAGE_COLLECTIVE ? stage->collective : 0;
