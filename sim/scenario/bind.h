@@ -21,7 +21,6 @@ typedef struct {
   const char *owner;      /**< "library:nccl" while its keys are bound, else NULL */
   guint replica;          /**< from 1 on the profile's constants are drawn */
   guint64 seed;           /**< of the draws */
-  GPtrArray *inputs;      /**< of char *: files beside the documents that were read */
 } Binder;
 
 /** An object of the scenario. */

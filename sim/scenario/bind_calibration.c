@@ -7,33 +7,36 @@
 
 #include <string.h>
 
-/* A path as it stands in the scenario. */
-static Profile *read_file(const Binder *binder, const cJSON *item, GError **error)
+/* What the scenario names, by what messages call it. Transfer: caller frees both. */
+static char *read_text(const Binder *binder, const cJSON *item, char **path, gsize *length,
+                       GError **error)
 {
-  const char *from = documents_file(binder->documents, item);
-  gsize length = 0;
-  g_autofree char *path =
-    include_resolve(from == NULL ? binder->file : from, item->valuestring);
-  g_autofree char *text = include_read_part(path, &length, error);
+  const char *name = item->valuestring, *from = documents_file(binder->documents, item);
 
-  g_ptr_array_add(binder->inputs, g_strdup(path));
-  return text == NULL ? NULL : profile_file_parse(path, text, length, error);
+  if (!profile_file_is_name(name)) {
+    *path = include_resolve(from == NULL ? binder->file : from, name);
+    return include_read_part(*path, length, error);
+  }
+  const char *shipped = profile_file_shipped_text(name, "preset", length, error);
+  *path = profile_file_shipped_path(name);
+  return shipped == NULL ? NULL : g_strndup(shipped, *length);
 }
 
 Profile *bind_calibration_open(const Binder *binder, const Section *root)
 {
   const cJSON *item = bind_member(root, "calibration");
   const char *name = cJSON_GetStringValue(item);
+  g_autofree char *path = NULL;
   g_autoptr(GError) error = NULL;
+  gsize length = 0;
 
   if (name == NULL || *name == '\0' || strcmp(name, "preset") == 0)
     return NULL;
-  Profile *profile = profile_file_is_name(name)
-                       ? profile_file_shipped(name, "preset", &error)
-                       : read_file(binder, item, &error);
-  if (profile == NULL)
-    bind_blame(binder, root, "calibration", item, error->message);
-  return profile;
+  g_autofree char *text = read_text(binder, item, &path, &length, &error);
+  if (text != NULL)
+    return profile_file_bind(path, text, length, binder->documents, binder->problems);
+  bind_blame(binder, root, "calibration", item, error->message);
+  return NULL;
 }
 
 /* Is it a collective of that library, algorithm of its own choice? */

@@ -8,7 +8,7 @@
 
 char *describe_profile_summary(const char *name)
 {
-  g_autoptr(Profile) profile = profile_file_shipped(name, NULL, NULL);
+  g_autoptr(Profile) profile = profile_file_shipped(name, NULL);
   const char *system = profile == NULL ? NULL : report_fact(profile, "system");
 
   return profile == NULL ? NULL : g_strdup(system == NULL ? "" : system);
@@ -26,7 +26,7 @@ static void append_facts(const Profile *profile, GString *out)
 
 char *describe_profile(const char *name)
 {
-  g_autoptr(Profile) profile = profile_file_shipped(name, NULL, NULL);
+  g_autoptr(Profile) profile = profile_file_shipped(name, NULL);
   g_autoptr(GString) out = g_string_new(NULL);
   const char *source = profile == NULL ? NULL : report_fact(profile, "source");
 

@@ -11,10 +11,17 @@
  *  folder and suffix? */
 bool profile_file_is_name(const char *text);
 
-/** The profile that comes with the program under that name; an error with a suggestion if
- *  none does. @param other  what else the user may have meant; NULL: nothing.
- *  Transfer: caller frees */
-Profile *profile_file_shipped(const char *name, const char *other, GError **error);
+/** The text of the profile that comes with the program under that name, borrowed for ever; an
+ *  error with a suggestion if none does.
+ *  @param other  what else the user may have meant; NULL: nothing */
+const char *profile_file_shipped_text(const char *name, const char *other, gsize *length,
+                                      GError **error);
+
+/** What messages call its file. Transfer: caller frees */
+char *profile_file_shipped_path(const char *name);
+
+/** That profile. Transfer: caller frees */
+Profile *profile_file_shipped(const char *name, GError **error);
 
 /**
  * Read the profile at @p path, or the program's of that name; everything wrong with it is
@@ -25,3 +32,7 @@ Profile *profile_file_load(const char *path, GError **error);
 /** The same for a text. */
 Profile *profile_file_parse(const char *name, const char *text, gsize length,
                             GError **error);
+
+/** The same as part of a scenario that is being read. @return NULL after a problem */
+Profile *profile_file_bind(const char *name, const char *text, gsize length,
+                           Documents *documents, Problems *problems);

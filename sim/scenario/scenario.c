@@ -229,7 +229,6 @@ static Scenario *parse(const char *name, const char *text, gsize length,
                       .file = name,
                       .replica = reading->replica,
                       .seed = seed_of(root) };
-    binder.inputs = scenario->inputs;
     bind_all(&binder, root, reading->needs_workload, scenario->setup);
   }
   documents_list(documents, scenario->inputs);

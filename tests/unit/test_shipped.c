@@ -12,7 +12,7 @@
 static Profile *read_shipped(const char *name)
 {
   g_autoptr(GError) error = NULL;
-  Profile *profile = profile_file_shipped(name, NULL, &error);
+  Profile *profile = profile_file_shipped(name, &error);
 
   if (profile == NULL)
     printf("%s\n", error->message);
@@ -51,10 +51,11 @@ static void test_everything_in_them_was_imported(void)
 static void test_an_unknown_name_is_refused_with_what_was_meant(void)
 {
   g_autoptr(GError) error = NULL, other = NULL;
+  gsize length = 0;
 
-  CU_ASSERT_PTR_NULL(profile_file_shipped("h100_40g", NULL, &error));
+  CU_ASSERT_PTR_NULL(profile_file_shipped("h100_40g", &error));
   CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "did you mean 'h100_400g'?"));
-  CU_ASSERT_PTR_NULL(profile_file_shipped("presset", "preset", &other));
+  CU_ASSERT_PTR_NULL(profile_file_shipped_text("presset", "preset", &length, &other));
   CU_ASSERT_PTR_NOT_NULL(strstr(other->message, "did you mean 'preset'?"));
 }
 
