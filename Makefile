@@ -274,7 +274,7 @@ run-fuzzers: $(FUZZ_SRC:%.c=$(BUILD)/%)
 	$(Q)set -e; for fuzzer in $^; do \
 	  found=$(BUILD)/corpus/$${fuzzer##*/}; seeds=tests/fuzz/corpus/$${fuzzer##*/}; \
 	  mkdir -p $$found; [ -d $$seeds ] || seeds=; echo "  FUZZ  $$fuzzer"; \
-	  $$fuzzer -max_total_time=$(FUZZ_TIME) -timeout=2 -verbosity=0 -print_final_stats=1 \
+	  G_DEBUG=fatal-criticals $$fuzzer -max_total_time=$(FUZZ_TIME) -timeout=2 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=$$found- $$found $$seeds; done
 
 # FUZZ_RUNS mutated files to each importer of logs in turn, from its own seeds.

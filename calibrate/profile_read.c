@@ -1,3 +1,4 @@
+#include "calibrate/hops.h"
 #include "calibrate/profile_values.h"
 
 #include <math.h>
@@ -138,6 +139,9 @@ static void check_law(ProfileReader *reader, const cJSON *json, const Law *law)
 
   if (law->form == LAW_PIECEWISE && law->segments->len == 0)
     reader_blame(reader, json, "segments", "expected at least one");
+  if (law->form == LAW_HOPS && !hops_known(law->key))
+    reader_blame(reader, reader_member(json, "key"), "key",
+                 "nobody knows the hops of %s by '%s'", law->key->probe, law->key->algo);
   for (guint i = 1; i < law->segments->len; i++)
     if (!(g_array_index(law->segments, LawSegment, i).from >
           g_array_index(law->segments, LawSegment, i - 1).from))

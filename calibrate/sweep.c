@@ -164,9 +164,20 @@ static void summarise(const Visit *visit)
   cell->run_spread = (most_s - least_s) / cell->median_s;
 }
 
+static bool is_like(const GPtrArray *samples, const Sample *cell)
+{
+  for (guint i = 0; i < samples->len; i++) {
+    const Sample *sample = g_ptr_array_index(samples, i);
+    if (sample->size == cell->size && sample_same_curve(sample, cell))
+      return true;
+  }
+  return false;
+}
+
 static bool wants(const SweepOptions *options, const Sample *cell)
 {
-  return options->only == NULL || g_strv_contains(options->only, cell->probe);
+  return (options->only == NULL || g_strv_contains(options->only, cell->probe)) &&
+         (options->like == NULL || is_like(options->like, cell));
 }
 
 static bool check_only(const SweepOptions *options, const GPtrArray *cells, GError **error)

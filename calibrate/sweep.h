@@ -18,6 +18,7 @@ typedef struct {
   double cell_s;      /**< or once a cell has taken this long, all passes together [s] */
   guint64 seed;       /**< of the orders */
   const char *const *only; /**< probes to measure, NULL-terminated; NULL: all */
+  const GPtrArray *like;   /**< of Sample: cells that one of them is of; NULL: all */
 
   /**
    * Called after each visit of a cell; NULL for none.

@@ -42,6 +42,8 @@ done <"$scratch/commands"
 # README's shell examples, and the output shown right after one.
 mkdir -p "$scratch/tree/build"
 cp -r scenarios "$scratch/tree/"
+mkdir "$scratch/tree/tests"
+ln -s "$PWD/tests/reference" "$scratch/tree/tests/reference"
 ln -s "$program" "$scratch/tree/build/stepcast"
 awk -v out="$scratch/example" '
   /^```sh$/ { in_sh = 1; next }
@@ -51,10 +53,11 @@ awk -v out="$scratch/example" '
   in_text { print >(out "." n ".expected") }
 ' README.md
 n=0
-for command in "$scratch"/example.*.command; do
-  [ -e "$command" ] || continue
+# In their order: later ones use what earlier ones wrote.
+while [ -e "$scratch/example.$((n + 1)).command" ]; do
   n=$((n + 1))
-  example=${command%.command}
+  example=$scratch/example.$n
+  command=$example.command
   (cd "$scratch/tree" && sh -e "$command") >"$example.actual" 2>"$example.stderr" ||
     complain "README.md: fails: $(cat "$command" "$example.stderr")"
   if [ -e "$example.expected" ] && [ -z "$update" ]; then

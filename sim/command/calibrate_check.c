@@ -1,6 +1,7 @@
 /* calibrate check: may a forecast stand on this profile? */
 #include "sim/base/units.h"
 #include "sim/command/calibrate.h"
+#include "sim/command/calibrate_remeasure.h"
 #include "sim/scenario/profile_file.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@ typedef struct {
   char *against, *peak;
   double tolerance; /* percent */
   int max_age;      /* days */
+  int remeasure;    /* GLib's truth */
 } CheckCommand;
 
 static void check_command_clear(CheckCommand *command)
@@ -24,28 +26,11 @@ static void check_command_clear(CheckCommand *command)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CheckCommand, check_command_clear)
 
-typedef struct {
-  GString *out;
-  guint n;
-} Findings;
-
-G_GNUC_PRINTF(2, 3)
-static void find(Findings *findings, const char *format, ...)
-{
-  va_list args;
-
-  va_start(args, format);
-  g_string_append_vprintf(findings->out, format, args);
-  va_end(args);
-  g_string_append_c(findings->out, '\n');
-  findings->n++;
-}
-
 static void check_estimate(Findings *findings, const Law *law, const char *name,
                            const Estimate *estimate)
 {
   if (estimate->low > 0 && estimate->high > most_interval * estimate->low)
-    find(findings, "%s: %s lies anywhere from %.3g to %.3g", law->id, name, estimate->low,
+    findings_add(findings, "%s: %s lies anywhere from %.3g to %.3g", law->id, name, estimate->low,
          estimate->high);
 }
 
@@ -54,7 +39,7 @@ static void check_knots(Findings *findings, const Law *law)
   for (guint i = 1; i < law->knots->len; i++) {
     const LawKnot *knot = &g_array_index(law->knots, LawKnot, i);
     if (knot->time_s < g_array_index(law->knots, LawKnot, i - 1).time_s) {
-      find(findings, "%s: %.6g %s take less time than fewer", law->id, knot->size,
+      findings_add(findings, "%s: %.6g %s take less time than fewer", law->id, knot->size,
            sample_axis_name(law->key->axis));
       return;
     }
@@ -69,7 +54,7 @@ static void check_peak(Findings *findings, const Law *law, double peak_Bps)
     if (law->key->axis == SAMPLE_BYTES && segment->s_per_unit.value > 0 &&
         1 / segment->s_per_unit.high > peak_Bps) {
       g_autofree char *rate = units_show_rate(1 / segment->s_per_unit.value, 4);
-      find(findings, "%s: %s is beyond the peak of the link", law->id, rate);
+      findings_add(findings, "%s: %s is beyond the peak of the link", law->id, rate);
     }
   }
 }
@@ -77,7 +62,7 @@ static void check_peak(Findings *findings, const Law *law, double peak_Bps)
 static void check_law(Findings *findings, const Law *law, double peak_Bps)
 {
   if (law->fit.median > most_residual)
-    find(findings, "%s: half of its points are off by more than %.0f %%", law->id,
+    findings_add(findings, "%s: half of its points are off by more than %.0f %%", law->id,
          100 * law->fit.median);
   for (guint i = 0; i < law->parameters->len; i++) {
     const LawParameter *parameter = &g_array_index(law->parameters, LawParameter, i);
@@ -93,7 +78,7 @@ static void check_samples(Findings *findings, const Profile *profile)
   for (guint i = 0; i < profile->samples->len; i++) {
     const Sample *sample = g_ptr_array_index(profile->samples, i);
     if (sample->n == 0 && !(sample->flags & SAMPLE_FAILED))
-      find(findings, "samples[%u]: %s at %.6g %s: of no repetition", i, sample->probe,
+      findings_add(findings, "samples[%u]: %s at %.6g %s: of no repetition", i, sample->probe,
            sample->size, sample_axis_name(sample->axis));
   }
 }
@@ -106,15 +91,15 @@ static void check_age(Findings *findings, const Profile *profile, int max_days)
   g_autoptr(GDateTime) created = g_date_time_new_from_iso8601(profile->created_utc, utc);
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
   if (created == NULL) {
-    find(findings, "created_utc: %s is no date", profile->created_utc);
+    findings_add(findings, "created_utc: %s is no date", profile->created_utc);
     return;
   }
   const double days = (double)g_date_time_difference(now, created) / G_TIME_SPAN_DAY;
   if (days > max_days)
-    find(findings, "it is %.0f days old: drivers and libraries change; measure again",
+    findings_add(findings, "it is %.0f days old: drivers and libraries change; measure again",
          days);
   if (days < -1)
-    find(findings, "created_utc: %s is yet to come", profile->created_utc);
+    findings_add(findings, "created_utc: %s is yet to come", profile->created_utc);
 }
 
 static const Law *same_law(const Profile *profile, const Law *law)
@@ -162,11 +147,11 @@ static void compare(Findings *findings, const Profile *profile, const Profile *o
       continue;
     n_common++;
     if (off > tolerance)
-      find(findings, "%s: differs by %.1f %% (median over sizes) from %s", law->id,
+      findings_add(findings, "%s: differs by %.1f %% (median over sizes) from %s", law->id,
            100 * off, other->id);
   }
   if (n_common == 0)
-    find(findings, "nothing that %s has measured too", other->id);
+    findings_add(findings, "nothing that %s has measured too", other->id);
   else
     g_string_append_printf(out, "%u models in common with %s\n", n_common, other->id);
 }
@@ -204,6 +189,9 @@ static bool judge(const CheckCommand *command, const char *path, const Profile *
       return false;
     compare(&findings, profile, other, command->tolerance / 100, out);
   }
+  if (command->remeasure &&
+      !calibrate_remeasure(profile, command->tolerance / 100, &findings, out, error))
+    return false;
   if (findings.n == 0) {
     g_string_append_printf(out, "%s: good, %u samples, %u models, %u constants\n", path,
                            profile->samples->len, profile->laws->len,
@@ -225,6 +213,8 @@ static bool check_run(int argc, char **argv, GString *out, GError **error)
       "laws that both have must agree", "PROFILE" },
     { "tolerance", 0, 0, G_OPTION_ARG_DOUBLE, &command.tolerance,
       "within so many percent (10)", "PERCENT" },
+    { "remeasure", 0, 0, G_OPTION_ARG_NONE, &command.remeasure,
+      "time again what this machine can, and compare", NULL },
     { "peak", 0, 0, G_OPTION_ARG_STRING, &command.peak,
       "of the link: no law may carry more", "RATE" },
     { "max-age", 0, 0, G_OPTION_ARG_INT, &command.max_age, "no older than this (365)",
@@ -249,6 +239,6 @@ static bool check_run(int argc, char **argv, GString *out, GError **error)
 const Command calibrate_check = {
   .name = "calibrate check",
   .summary = "may a forecast stand on this profile? schema, physics, age",
-  .usage = "PROFILE [--against PROFILE]",
+  .usage = "PROFILE [--against PROFILE] [--remeasure]",
   .run = check_run,
 };

@@ -3,17 +3,20 @@
 
 #include "sim/command/calibrate.h"
 #include "sim/command/calibrate_plot.h"
+#include "sim/command/calibrate_predict.h"
 #include "sim/command/targets.h"
 #include "sim/scenario/profile_file.h"
 
 typedef struct {
   int samples, csv, residuals, constants; /* GLib's truth */
   char *plot;
+  char **questions; /* --predict; or NULL */
 } ShowCommand;
 
 static void show_command_clear(ShowCommand *command)
 {
   g_free(command->plot);
+  g_strfreev(command->questions);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ShowCommand, show_command_clear)
 
@@ -65,6 +68,8 @@ static bool show_run(int argc, char **argv, GString *out, GError **error)
       "what forecasts take from it", NULL },
     { "plot", 0, 0, G_OPTION_ARG_FILENAME, &command.plot,
       "also draw samples and laws on logarithmic axes", "OUT.svg" },
+    { "predict", 0, 0, G_OPTION_ARG_STRING_ARRAY, &command.questions,
+      "what its laws say there, with 95 % intervals", "[OP:]SIZE[:n=RANKS][:nodes=NODES]" },
     G_OPTION_ENTRY_NULL,
   };
 
@@ -76,6 +81,8 @@ static bool show_run(int argc, char **argv, GString *out, GError **error)
   g_autoptr(Profile) profile = profile_file_load(argv[1], error);
   if (profile == NULL || !write_plot(&command, argv[1], profile, error))
     return false;
+  if (command.questions != NULL)
+    return calibrate_predict(profile, command.questions, out, error);
   append_all(&command, profile, out);
   return true;
 }

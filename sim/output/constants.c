@@ -10,6 +10,8 @@
 typedef enum {
   ORIGIN_GIVEN,
   ORIGIN_MEASURED,
+  ORIGIN_IMPORTED,
+  ORIGIN_EXTRAPOLATED,
   ORIGIN_PUBLISHED,
   ORIGIN_DEFAULT,
   ORIGIN_ASSUMED,
@@ -19,6 +21,8 @@ typedef enum {
 static const char *const origin_titles[ORIGIN_N] = {
   [ORIGIN_GIVEN] = "given in the scenario",
   [ORIGIN_MEASURED] = "measured",
+  [ORIGIN_IMPORTED] = "imported",
+  [ORIGIN_EXTRAPOLATED] = "extrapolated",
   [ORIGIN_PUBLISHED] = "published",
   [ORIGIN_DEFAULT] = "default",
   [ORIGIN_ASSUMED] = "assumed",
@@ -43,6 +47,7 @@ static Origin origin_of(const Constant *constant)
   } prefixes[] = {
     { "--set", ORIGIN_GIVEN },       { "scenario", ORIGIN_GIVEN },
     { "measured", ORIGIN_MEASURED }, { "calibration", ORIGIN_MEASURED },
+    { "imported", ORIGIN_IMPORTED }, { "extrapolated", ORIGIN_EXTRAPOLATED },
     { "default", ORIGIN_DEFAULT },   { "assumed", ORIGIN_ASSUMED },
   };
   const char *source = constant->source != NULL ? constant->source : "";
@@ -100,17 +105,18 @@ static void append_counts(const GPtrArray *constants, GString *out)
   g_string_append_c(out, '\n');
 }
 
-static void append_assumed(const GPtrArray *constants, GString *out)
+/* "Title: a, b": those of one origin, if there are any. */
+static void append_names(const GPtrArray *constants, Origin origin, const char *title,
+                         GString *out)
 {
   g_autoptr(GString) list = g_string_new(NULL);
 
   for (guint i = 0; i < constants->len; i++) {
     const Constant *constant = g_ptr_array_index(constants, i);
-    if (origin_of(constant) != ORIGIN_ASSUMED)
+    if (origin_of(constant) != origin)
       continue;
     g_autofree char *name = show_plain(constant->name);
-    g_string_append_printf(list, "%s%s",
-                           list->len > 0 ? ", " : "Assumed, check them first: ", name);
+    g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : title, name);
   }
   if (list->len > 0)
     show_paragraph(out, 2, list->str);
@@ -123,5 +129,8 @@ void text_constants(const Result *const *results, guint n, GString *out)
   if (constants->len == 0)
     return;
   append_counts(constants, out);
-  append_assumed(constants, out);
+  append_names(constants, ORIGIN_MEASURED, "Measured: ", out);
+  append_names(constants, ORIGIN_IMPORTED, "Imported from logs: ", out);
+  append_names(constants, ORIGIN_EXTRAPOLATED, "Extrapolated: ", out);
+  append_names(constants, ORIGIN_ASSUMED, "Assumed, check them first: ", out);
 }

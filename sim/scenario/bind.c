@@ -1,13 +1,12 @@
 #include "sim/scenario/bind.h"
 
+#include "calibrate/interval.h"
+
 #include "sim/base/rng.h"
 #include "sim/base/units.h"
 
 #include <math.h>
 #include <string.h>
-
-/* 95 % of a normal distribution lie between ends so many standard deviations apart. */
-#define INTERVAL_SIGMAS 3.92
 
 static char *path_of(const Section *section, const char *key)
 {
@@ -294,7 +293,7 @@ static void draw(const Binder *binder, const ParamSpec *spec, void *params,
     g_strdup_printf("calibration %s.%s", constant->owner, constant->key);
   g_autoptr(Rng) rng = rng_stream(rng_hash(binder->seed, binder->replica, 0), name);
   const double drawn =
-    value * exp(rng_max_normal(rng, 1) * log(high / low) / INTERVAL_SIGMAS);
+    value * exp(rng_max_normal(rng, 1) * log(high / low) / (2 * INTERVAL_SIGMAS));
   param_range(spec, &min, &max);
   if (drawn >= min && drawn <= max)
     *(double *)(void *)((char *)params + spec->offset) = drawn;

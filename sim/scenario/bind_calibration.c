@@ -2,9 +2,14 @@
  * @file bind_calibration.c
  * @brief The profile that a scenario names, and the measured times in it.
  */
+#include "calibrate/interval.h"
+
+#include "sim/base/rng.h"
+#include "sim/base/units.h"
 #include "sim/scenario/bind.h"
 #include "sim/scenario/include.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What the scenario names, by what messages call it. Transfer: caller frees both. */
@@ -50,51 +55,84 @@ static bool is_curve_of(const Law *law, const char *library, CollKind *kind)
          coll_kind_find(law->key->probe, kind, NULL);
 }
 
-/* Of curves of one shape the first: in place, as gradients are. */
-static void add_curves(const Profile *profile, Setup *setup)
+/* How much longer than the curve everything takes in this replica: log-normal, by the
+ * scatter of single times. One machine and one day are slow or quick as a whole. */
+static double draw(const Binder *binder, const CalibrationCurve *curve)
 {
-  for (guint i = 0; i < profile->laws->len; i++) {
-    const Law *law = g_ptr_array_index(profile->laws, i);
+  if (binder->replica == 0 || !(curve->scatter > 0))
+    return 1;
+  g_autofree char *name =
+    g_strdup_printf("calibration %s of %u ranks on %u nodes", coll_kind_name(curve->kind),
+                    curve->n_ranks, curve->n_nodes);
+  g_autoptr(Rng) rng = rng_stream(rng_hash(binder->seed, binder->replica, 0), name);
+  return exp(rng_max_normal(rng, 1) * curve->scatter);
+}
+
+static void add_curve(const Binder *binder, const Law *law, CollKind kind, Setup *setup)
+{
+  CalibrationCurve curve = {
+    .kind = kind,
+    .n_nodes = law->key->nodes,
+    .n_ranks = law->key->ranks,
+    .knots = g_array_new(FALSE, FALSE, sizeof(CalibrationKnot)),
+    .scatter = interval_scatter(law),
+    .by = source_names[law->source],
+  };
+  const double factor = draw(binder, &curve);
+
+  for (guint k = 0; k < law->knots->len; k++) {
+    const LawKnot *knot = &g_array_index(law->knots, LawKnot, k);
+    const CalibrationKnot copy = { knot->size, knot->time_s * factor };
+    g_array_append_val(curve.knots, copy);
+  }
+  g_array_append_val(setup->curves, curve);
+}
+
+/* Of curves of one shape the first: in place, as gradients are. */
+static void add_curves(const Binder *binder, Setup *setup)
+{
+  const GPtrArray *laws = binder->profile->laws;
+
+  for (guint i = 0; i < laws->len; i++) {
+    const Law *law = g_ptr_array_index(laws, i);
     CollKind kind;
-    if (!is_curve_of(law, setup->library->info.name, &kind) ||
-        calibration_find(setup->curves, kind, law->key->nodes, law->key->ranks) != NULL)
-      continue;
-    CalibrationCurve curve = {
-      .kind = kind,
-      .n_nodes = law->key->nodes,
-      .n_ranks = law->key->ranks,
-      .knots = g_array_new(FALSE, FALSE, sizeof(CalibrationKnot)),
-    };
-    for (guint k = 0; k < law->knots->len; k++) {
-      const LawKnot *knot = &g_array_index(law->knots, LawKnot, k);
-      const CalibrationKnot copy = { knot->size, knot->time_s };
-      g_array_append_val(curve.knots, copy);
-    }
-    g_array_append_val(setup->curves, curve);
+    if (is_curve_of(law, setup->library->info.name, &kind) &&
+        calibration_find(setup->curves, kind, law->key->nodes, law->key->ranks) == NULL)
+      add_curve(binder, law, kind, setup);
   }
 }
 
-/* Say so where the cluster is one that was measured. */
-static void note_curves(const Profile *profile, const Setup *setup)
+static void note_curve(const char *profile, const CalibrationCurve *curve, Setup *setup)
 {
-  const guint n_nodes = setup->cluster.n_nodes;
-  const guint n_ranks = n_nodes * setup->cluster.node.n_gpus;
+  const CalibrationKnot *knots = (const CalibrationKnot *)(void *)curve->knots->data;
+  const double end = INTERVAL_SIGMAS * curve->scatter;
+  g_autofree char *from = units_show_bytes(knots[0].size_B, 4);
+  g_autofree char *to = units_show_bytes(knots[curve->knots->len - 1].size_B, 4);
+  g_autofree char *name = g_strdup_printf("calibration.%s", coll_kind_name(curve->kind));
+  g_autofree char *value =
+    g_strdup_printf("times of %u sizes, %s to %s", curve->knots->len, from, to);
+  g_autofree char *interval =
+    curve->scatter > 0 ? g_strdup_printf(", 95 %%: -%.0f %% to +%.0f %%",
+                                         100 * (1 - exp(-end)), 100 * (exp(end) - 1))
+                       : g_strdup("");
+  g_autofree char *source =
+    g_strdup_printf("%s: profile %s, %u ranks on %u nodes%s", curve->by, profile,
+                    curve->n_ranks, curve->n_nodes, interval);
+  const Constant constant = { .name = name, .value = value, .source = source };
 
-  for (guint i = 0; i < setup->curves->len; i++) {
-    const CalibrationCurve *curve = &g_array_index(setup->curves, CalibrationCurve, i);
-    if (curve->n_nodes != n_nodes || curve->n_ranks != n_ranks)
-      continue;
-    g_autofree char *name = g_strdup_printf("calibration.%s", coll_kind_name(curve->kind));
-    g_autofree char *value = g_strdup_printf("times of %u sizes", curve->knots->len);
-    g_autofree char *source = g_strdup_printf("measured: profile %s, %u ranks on %u nodes",
-                                              profile->id, n_ranks, n_nodes);
-    const Constant constant = { .name = name, .value = value, .source = source };
-    constants_add(setup->constants, &constant);
-  }
+  constants_add(setup->constants, &constant);
 }
 
 void bind_calibration_curves(const Binder *binder, Setup *setup)
 {
-  add_curves(binder->profile, setup);
-  note_curves(binder->profile, setup);
+  const guint n_nodes = setup->cluster.n_nodes;
+  const guint n_ranks = n_nodes * setup->cluster.node.n_gpus;
+
+  add_curves(binder, setup);
+  /* Told where the cluster is one that was measured. */
+  for (guint i = 0; i < setup->curves->len; i++) {
+    const CalibrationCurve *curve = &g_array_index(setup->curves, CalibrationCurve, i);
+    if (curve->n_nodes == n_nodes && curve->n_ranks == n_ranks)
+      note_curve(binder->profile->id, curve, setup);
+  }
 }

@@ -184,17 +184,28 @@ static bool is_later(const cJSON *root)
   return dot != NULL && g_ascii_strtoull(dot + 1, NULL, 10) > PROFILE_MINOR;
 }
 
-void profile_constants_check(const Profile *profile, const cJSON *root,
+static void check_constant(const Place *place, const ProfileConstant *constant)
+{
+  g_autoptr(GPtrArray) rows = rows_of(place, constant->owner);
+  const ParamSpec *spec = rows == NULL ? NULL : row_of(place, rows, constant);
+
+  if (spec != NULL)
+    check_values(place, spec, constant);
+}
+
+void profile_constants_check(Profile *profile, const cJSON *root,
                              const Documents *documents, Problems *problems)
 {
   const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "constants");
+  const bool is_tolerant = is_later(root);
 
-  for (guint i = 0; !is_later(root) && i < profile->constants->len; i++) {
-    const ProfileConstant *constant = g_ptr_array_index(profile->constants, i);
-    const Place place = { documents, problems, cJSON_GetArrayItem(list, (int)i), i };
-    g_autoptr(GPtrArray) rows = rows_of(&place, constant->owner);
-    const ParamSpec *spec = rows == NULL ? NULL : row_of(&place, rows, constant);
-    if (spec != NULL)
-      check_values(&place, spec, constant);
+  /* From the last, so that one that is passed over moves none that is to come. */
+  for (guint i = profile->constants->len; i-- > 0;) {
+    g_autoptr(Problems) unseen = problems_new();
+    const Place place = { documents, is_tolerant ? unseen : problems,
+                          cJSON_GetArrayItem(list, (int)i), i };
+    check_constant(&place, g_ptr_array_index(profile->constants, i));
+    if (problems_count(unseen) > 0)
+      g_ptr_array_remove_index(profile->constants, i);
   }
 }

@@ -144,6 +144,52 @@ static void test_later_minor_versions_may_say_more(void)
   CU_ASSERT_PTR_NOT_NULL(back);
 }
 
+static void test_constants_of_later_versions_that_are_none_here_are_passed_over(void)
+{
+  g_autoptr(Profile) profile = synthetic_profile();
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autofree char *message = NULL, *other = NULL;
+  const ProfileConstant unknown = { .owner = (char *)"library:nccl",
+                                    .key = (char *)"telepathy",
+                                    .value = (char *)"0 s" };
+
+  const guint n_known = profile->constants->len;
+  profile_add_constant(profile, &unknown);
+  profile_write(profile, text);
+  g_autofree char *newer = replace(text->str, "\"1.0\"", "\"1.7\"");
+  g_autoptr(Profile) back = parse(newer, &message);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(back);
+  CU_ASSERT_EQUAL(back->constants->len, n_known);
+  g_autoptr(Profile) ours = parse(text->str, &other);
+  CU_ASSERT_PTR_NULL(ours);
+  CU_ASSERT_PTR_NOT_NULL(strstr(other, "unknown key 'telepathy' of library:nccl"));
+}
+
+static void test_constants_written_by_hand_survive_a_fit(void)
+{
+  const FitOptions fit = { .seed = 1, .n_bootstrap = 20, .max_segments = 3 };
+  g_autoptr(Profile) profile = synthetic_profile();
+
+  profile_fit(profile, &fit);
+  const ProfileConstant *constant = g_ptr_array_index(profile->constants, 0);
+  CU_ASSERT_STRING_EQUAL(constant->key, "net_overhead");
+}
+
+static void test_laws_of_hops_that_nobody_knows_are_refused(void)
+{
+  static const char text[] =
+    "{\"format\": \"calibration-profile\", \"format_version\": \"1.0\", \"profile_id\": "
+    "\"p\", \"models\": [{\"id\": \"x\", \"form\": \"hops\", \"source\": \"imported\", "
+    "\"valid_from\": 8, \"valid_to\": 16, \"nodes_from\": 1, \"nodes_to\": 2, \"key\": "
+    "{\"probe\": \"all_reduce\", \"algo\": \"magic\", \"ranks\": 0, \"nodes\": 0, "
+    "\"axis\": \"bytes\", \"source\": \"imported\"}, \"fit\": {}}]}";
+  g_autofree char *message = NULL;
+  g_autoptr(Profile) profile = parse(text, &message);
+
+  CU_ASSERT_PTR_NULL(profile);
+  CU_ASSERT_PTR_NOT_NULL(strstr(message, "nobody knows the hops of all_reduce by 'magic'"));
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -153,6 +199,9 @@ int main(void)
   CU_ADD_TEST(suite, test_fits_of_a_profile_that_was_read_are_its_own);
   CU_ADD_TEST(suite, test_broken_profiles_are_refused_with_place_and_cause);
   CU_ADD_TEST(suite, test_later_minor_versions_may_say_more);
+  CU_ADD_TEST(suite, test_constants_of_later_versions_that_are_none_here_are_passed_over);
+  CU_ADD_TEST(suite, test_constants_written_by_hand_survive_a_fit);
+  CU_ADD_TEST(suite, test_laws_of_hops_that_nobody_knows_are_refused);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();

@@ -93,6 +93,42 @@ static void test_a_scenario_takes_one_by_name_in_any_folder(void)
     calibration_find(scenario_setup(scenario)->curves, COLL_ALL_REDUCE, 1, 8));
 }
 
+/* Of 8 B, in a replica. */
+static double first_time_s(guint replica, char **told)
+{
+  g_autoptr(GError) error = NULL;
+  g_autoptr(Scenario) scenario =
+    scenario_load_replica("scenarios/calibrated-p4de-2x8.json", NULL, replica, &error);
+
+  CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+  const Setup *setup = scenario_setup(scenario);
+  const CalibrationCurve *curve = calibration_find(setup->curves, COLL_ALL_REDUCE, 2, 16);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(curve);
+  *told = NULL;
+  for (guint i = 0; i < setup->constants->len; i++) {
+    const Constant *constant = &g_array_index(setup->constants, Constant, i);
+    if (strcmp(constant->name, "calibration.all_reduce") == 0)
+      *told = g_strdup(constant->source);
+  }
+  return g_array_index(curve->knots, CalibrationKnot, 0).time_s;
+}
+
+static void test_replicas_draw_measured_times_and_always_alike(void)
+{
+  char *told[4] = { NULL };
+  const double first_s = first_time_s(0, &told[0]), second_s = first_time_s(1, &told[1]);
+  const double third_s = first_time_s(2, &told[2]), again_s = first_time_s(1, &told[3]);
+
+  CU_ASSERT_NOT_EQUAL(second_s, first_s);
+  CU_ASSERT_NOT_EQUAL(second_s, third_s);
+  CU_ASSERT_EQUAL(second_s, again_s);
+  CU_ASSERT_TRUE(second_s / first_s > 0.5 && second_s / first_s < 2);
+  CU_ASSERT_PTR_NOT_NULL(
+    strstr(told[0], "imported: profile a100_p4de_2x8, 16 ranks on 2 nodes, 95 %: -"));
+  for (guint i = 0; i < 4; i++)
+    g_free(told[i]);
+}
+
 int main(void)
 {
   CU_TestInfo tests[] = {
@@ -105,6 +141,8 @@ int main(void)
     { "a description has shapes and source", test_a_description_has_shapes_and_source },
     { "a scenario takes one by name in any folder",
       test_a_scenario_takes_one_by_name_in_any_folder },
+    { "replicas draw measured times and always alike",
+      test_replicas_draw_measured_times_and_always_alike },
     CU_TEST_INFO_NULL,
   };
   CU_SuiteInfo suites[] = { { "shipped profiles", NULL, NULL, NULL, NULL, tests },
