@@ -53,7 +53,8 @@ static Law *at_end(const Law *law, bool high)
  * knots, which have no parameters. */
 static double end_log(const Law *law, bool high, double size, guint ranks, guint nodes)
 {
-  if (law->form == LAW_PIECEWISE && law->knots->len > 1 && !interval_is_outside(law, size, 0))
+  if (law->form == LAW_PIECEWISE && law->knots->len > 1 &&
+      !interval_is_outside(law, size, 0))
     return 0;
   g_autoptr(Law) end = at_end(law, high);
   const double ratio =

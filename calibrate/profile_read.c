@@ -191,70 +191,56 @@ static Law *read_law(ProfileReader *reader, const cJSON *json)
 
 /* ---- the whole --------------------------------------------------------------------- */
 
-static void read_samples(ProfileReader *reader, const cJSON *root, Profile *profile)
+/* One element of a list, an object, becomes part of the profile. */
+typedef void (*ReadOne)(ProfileReader *reader, const cJSON *json, Profile *profile);
+
+static void read_sample_of(ProfileReader *reader, const cJSON *json, Profile *profile)
+{
+  g_ptr_array_add(profile->samples, read_sample(reader, json, true));
+}
+
+static void read_law_of(ProfileReader *reader, const cJSON *json, Profile *profile)
+{
+  g_ptr_array_add(profile->laws, read_law(reader, json));
+}
+
+/* The last of @p rows, by the rows of @p fields. */
+static void fill_last(ProfileReader *reader, const cJSON *json, const ProfileField *fields,
+                      const GPtrArray *rows)
+{
+  reader_fields(reader, fields, json, g_ptr_array_index(rows, rows->len - 1));
+  check_keys(reader, json, fields, NULL, NULL);
+}
+
+static void read_constant(ProfileReader *reader, const cJSON *json, Profile *profile)
+{
+  const ProfileConstant empty = { .owner = (char *)"",
+                                  .key = (char *)"",
+                                  .value = (char *)"" };
+
+  profile_add_constant(profile, &empty);
+  fill_last(reader, json, profile_constant_fields, profile->constants);
+}
+
+static void read_input(ProfileReader *reader, const cJSON *json, Profile *profile)
+{
+  const ProfileInput empty = { .kind = (char *)"" };
+
+  profile_add_input(profile, &empty);
+  fill_last(reader, json, profile_input_fields, profile->inputs);
+}
+
+static void read_list(ProfileReader *reader, const cJSON *root, const char *key,
+                      ReadOne read_one, Profile *profile)
 {
   const cJSON *item = NULL;
   guint index = 0;
 
-  cJSON_ArrayForEach(item, list_of(reader, root, "samples"))
+  cJSON_ArrayForEach(item, list_of(reader, root, key))
   {
-    const gsize mark = reader_enter_element(reader, "samples", index++);
+    const gsize mark = reader_enter_element(reader, key, index++);
     if (is_object(reader, item))
-      g_ptr_array_add(profile->samples, read_sample(reader, item, true));
-    reader_leave(reader, mark);
-  }
-}
-
-static void read_laws(ProfileReader *reader, const cJSON *root, Profile *profile)
-{
-  const cJSON *item = NULL;
-  guint index = 0;
-
-  cJSON_ArrayForEach(item, list_of(reader, root, "models"))
-  {
-    const gsize mark = reader_enter_element(reader, "models", index++);
-    if (is_object(reader, item))
-      g_ptr_array_add(profile->laws, read_law(reader, item));
-    reader_leave(reader, mark);
-  }
-}
-
-static void read_constants(ProfileReader *reader, const cJSON *root, Profile *profile)
-{
-  const cJSON *item = NULL;
-  guint index = 0;
-
-  cJSON_ArrayForEach(item, list_of(reader, root, "constants"))
-  {
-    const gsize mark = reader_enter_element(reader, "constants", index++);
-    if (is_object(reader, item)) {
-      const ProfileConstant empty = { .owner = (char *)"",
-                                      .key = (char *)"",
-                                      .value = (char *)"" };
-      profile_add_constant(profile, &empty);
-      reader_fields(reader, profile_constant_fields, item,
-                    g_ptr_array_index(profile->constants, profile->constants->len - 1));
-      check_keys(reader, item, profile_constant_fields, NULL, NULL);
-    }
-    reader_leave(reader, mark);
-  }
-}
-
-static void read_inputs(ProfileReader *reader, const cJSON *root, Profile *profile)
-{
-  const cJSON *item = NULL;
-  guint index = 0;
-
-  cJSON_ArrayForEach(item, list_of(reader, root, "inputs"))
-  {
-    const gsize mark = reader_enter_element(reader, "inputs", index++);
-    if (is_object(reader, item)) {
-      const ProfileInput empty = { .kind = (char *)"" };
-      profile_add_input(profile, &empty);
-      reader_fields(reader, profile_input_fields, item,
-                    g_ptr_array_index(profile->inputs, profile->inputs->len - 1));
-      check_keys(reader, item, profile_input_fields, NULL, NULL);
-    }
+      read_one(reader, item, profile);
     reader_leave(reader, mark);
   }
 }
@@ -326,10 +312,10 @@ Profile *profile_read(const cJSON *root, ProfileBlame blame_one, void *data)
   reader_fields(&reader, profile_head_fields, root, profile);
   check_keys(&reader, root, profile_head_fields, NULL, parts);
   reader_fields(&reader, profile_tool_fields, reader_member(root, "tool"), profile);
-  read_inputs(&reader, root, profile);
-  read_constants(&reader, root, profile);
-  read_laws(&reader, root, profile);
-  read_samples(&reader, root, profile);
+  read_list(&reader, root, "inputs", read_input, profile);
+  read_list(&reader, root, "constants", read_constant, profile);
+  read_list(&reader, root, "models", read_law_of, profile);
+  read_list(&reader, root, "samples", read_sample_of, profile);
   read_texts(&reader, root, profile);
   return reader.failed ? NULL : g_steal_pointer(&profile);
 }

@@ -18,9 +18,9 @@ typedef struct {
 typedef struct {
   CollKind kind;
   guint n_nodes, n_ranks;
-  GArray *knots;   /**< of CalibrationKnot, by size, at least 2; owned */
-  double scatter;  /**< standard deviation of the logarithm of times about it; 0: unknown */
-  const char *by;  /**< "measured", "imported": how the times were come by; static */
+  GArray *knots;  /**< of CalibrationKnot, by size, at least 2; owned */
+  double scatter; /**< standard deviation of the logarithm of times about it; 0: unknown */
+  const char *by; /**< "measured", "imported": how the times were come by; static */
 } CalibrationCurve;
 
 /** An array that owns its curves. Transfer: caller unrefs. */

@@ -30,8 +30,8 @@ static void check_estimate(Findings *findings, const Law *law, const char *name,
                            const Estimate *estimate)
 {
   if (estimate->low > 0 && estimate->high > most_interval * estimate->low)
-    findings_add(findings, "%s: %s lies anywhere from %.3g to %.3g", law->id, name, estimate->low,
-         estimate->high);
+    findings_add(findings, "%s: %s lies anywhere from %.3g to %.3g", law->id, name,
+                 estimate->low, estimate->high);
 }
 
 static void check_knots(Findings *findings, const Law *law)
@@ -40,7 +40,7 @@ static void check_knots(Findings *findings, const Law *law)
     const LawKnot *knot = &g_array_index(law->knots, LawKnot, i);
     if (knot->time_s < g_array_index(law->knots, LawKnot, i - 1).time_s) {
       findings_add(findings, "%s: %.6g %s take less time than fewer", law->id, knot->size,
-           sample_axis_name(law->key->axis));
+                   sample_axis_name(law->key->axis));
       return;
     }
   }
@@ -63,7 +63,7 @@ static void check_law(Findings *findings, const Law *law, double peak_Bps)
 {
   if (law->fit.median > most_residual)
     findings_add(findings, "%s: half of its points are off by more than %.0f %%", law->id,
-         100 * law->fit.median);
+                 100 * law->fit.median);
   for (guint i = 0; i < law->parameters->len; i++) {
     const LawParameter *parameter = &g_array_index(law->parameters, LawParameter, i);
     check_estimate(findings, law, parameter->name, &parameter->estimate);
@@ -78,8 +78,8 @@ static void check_samples(Findings *findings, const Profile *profile)
   for (guint i = 0; i < profile->samples->len; i++) {
     const Sample *sample = g_ptr_array_index(profile->samples, i);
     if (sample->n == 0 && !(sample->flags & SAMPLE_FAILED))
-      findings_add(findings, "samples[%u]: %s at %.6g %s: of no repetition", i, sample->probe,
-           sample->size, sample_axis_name(sample->axis));
+      findings_add(findings, "samples[%u]: %s at %.6g %s: of no repetition", i,
+                   sample->probe, sample->size, sample_axis_name(sample->axis));
   }
 }
 
@@ -96,8 +96,8 @@ static void check_age(Findings *findings, const Profile *profile, int max_days)
   }
   const double days = (double)g_date_time_difference(now, created) / G_TIME_SPAN_DAY;
   if (days > max_days)
-    findings_add(findings, "it is %.0f days old: drivers and libraries change; measure again",
-         days);
+    findings_add(findings,
+                 "it is %.0f days old: drivers and libraries change; measure again", days);
   if (days < -1)
     findings_add(findings, "created_utc: %s is yet to come", profile->created_utc);
 }
@@ -148,7 +148,7 @@ static void compare(Findings *findings, const Profile *profile, const Profile *o
     n_common++;
     if (off > tolerance)
       findings_add(findings, "%s: differs by %.1f %% (median over sizes) from %s", law->id,
-           100 * off, other->id);
+                   100 * off, other->id);
   }
   if (n_common == 0)
     findings_add(findings, "nothing that %s has measured too", other->id);

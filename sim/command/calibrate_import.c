@@ -91,8 +91,8 @@ static bool check_new(const Profile *profile, const char *path, const char *dige
     const ProfileInput *input = g_ptr_array_index(profile->inputs, i);
     if (strcmp(input->sha256, digest) != 0)
       continue;
-    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "%s: it is in the profile already, as %s",
-                path, input->path);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+                "%s: it is in the profile already, as %s", path, input->path);
     return false;
   }
   return true;

@@ -58,8 +58,8 @@ static bool read_size(Question *question, const char *part, GError **error)
     return refuse(question->text, "two sizes", error);
   /* Operations and counts are bare numbers, of any magnitude. */
   question->size = g_ascii_strtod(part, &end);
-  if (*end != '\0' && !options_parse_size(&calibrate_show, "--predict", part,
-                                          &question->size, error))
+  if (*end != '\0' &&
+      !options_parse_size(&calibrate_show, "--predict", part, &question->size, error))
     return false;
   return (isfinite(question->size) && question->size > 0) ||
          refuse(question->text, "the size is above 0", error);

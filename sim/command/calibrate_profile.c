@@ -62,8 +62,8 @@ bool calibrate_parse_date(const char *option, const char *text, char **utc, GErr
                 "%s: '%s' is no date; write it like 2026-11-30, or unknown", option, text);
     return false;
   }
-  *utc = date_utc == NULL ? g_strdup("")
-                          : g_date_time_format(date_utc, "%Y-%m-%dT%H:%M:%SZ");
+  *utc =
+    date_utc == NULL ? g_strdup("") : g_date_time_format(date_utc, "%Y-%m-%dT%H:%M:%SZ");
   return true;
 }
 

@@ -1,4 +1,5 @@
-/** @file calibrate_remeasure.h  @brief Does this machine still take the times of a profile? */
+/** @file calibrate_remeasure.h  @brief Does this machine still take the times of a profile?
+ */
 #pragma once
 
 #include "calibrate/profile.h"

@@ -155,8 +155,7 @@ char *kinds_describe(const Kind *kind, const char *member, GError **error)
   char *text = info == NULL ? NULL : describe_module(kind, info);
 
   if (kind->table == NULL)
-    text =
-      is_profile(kind) ? describe_profile(member) : describe_entry(kind->name, member);
+    text = is_profile(kind) ? describe_profile(member) : describe_entry(kind->name, member);
   if (text != NULL)
     return text;
   g_auto(GStrv) names = kinds_members(kind);

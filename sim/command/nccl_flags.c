@@ -80,35 +80,46 @@ static bool refuse(GError **error, const char *option, const char *cause)
   return false;
 }
 
-/* Flags that are about counting. */
-static bool check_counts(const NcclFlags *flags, GError **error)
+/* What a whole number may be, in the order in which they are looked at. */
+typedef struct {
+  const char *option;
+  size_t offset;
+  int min, max;
+  const char *cause; /* if it is not */
+} Range;
+
+// clang-format off
+#define RANGE(option, field, min, max, cause) { option, offsetof(NcclFlags, field), min, max, cause }
+
+static const Range ranges[] = {
+  RANGE("-n", n_iters, 1, G_MAXINT, "wants at least one iteration"),
+  RANGE("-w", n_warmup, 1, G_MAXINT,
+        "without warm-up the first iteration connects, which is not predicted; give 1 or more"),
+  RANGE("-m", n_agg, 1, 1,
+        "operations of one group are not predicted; give 1, or a size that is the sum of theirs"),
+  RANGE("-c", check, 0, G_MAXINT, "wants 0 or 1"),
+  RANGE("-p", parallel, 0, 1, "wants 0 or 1"),
+  RANGE("-a", average, 0, 3, "wants 0 (rank 0), 1 (mean), 2 (least) or 3 (most)"),
+  RANGE("-z", blocking, 0, 0,
+        "waiting for the host after every collective is not predicted; give 0"),
+  RANGE("-G", graph, 0, G_MAXINT, "wants a number of launches, or 0 for no graph"),
+  RANGE("-g", n_gpus, 1, G_MAXINT, "wants 1 or more"),
+  RANGE("-t", n_threads, 1, G_MAXINT, "wants 1 or more"),
+};
+// clang-format on
+
+static bool check_ranges(const NcclFlags *flags, GError **error)
 {
-  if (flags->n_iters < 1)
-    return refuse(error, "-n", "wants at least one iteration");
-  if (flags->n_warmup < 1)
-    return refuse(error, "-w",
-                  "without warm-up the first iteration connects, which is not predicted; "
-                  "give 1 or more");
-  if (flags->n_agg != 1)
-    return refuse(error, "-m",
-                  "operations of one group are not predicted; give 1, or a size that is "
-                  "the sum of theirs");
-  if (flags->check < 0 || flags->parallel < 0 || flags->parallel > 1)
-    return refuse(error, flags->check < 0 ? "-c" : "-p", "wants 0 or 1");
-  if (flags->average < 0 || flags->average > 3)
-    return refuse(error, "-a", "wants 0 (rank 0), 1 (mean), 2 (least) or 3 (most)");
-  if (flags->blocking != 0)
-    return refuse(error, "-z",
-                  "waiting for the host after every collective is not predicted; give 0");
-  if (flags->graph < 0)
-    return refuse(error, "-G", "wants a number of launches, or 0 for no graph");
+  for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
+    const int value = *(const int *)(const void *)((const char *)flags + ranges[i].offset);
+    if (value < ranges[i].min || value > ranges[i].max)
+      return refuse(error, ranges[i].option, ranges[i].cause);
+  }
   return true;
 }
 
 static bool check_gpus(const NcclFlags *flags, guint ranks_per_node, GError **error)
 {
-  if (flags->n_gpus < 1 || flags->n_threads < 1)
-    return refuse(error, flags->n_gpus < 1 ? "-g" : "-t", "wants 1 or more");
   if ((gint64)flags->n_gpus * flags->n_threads <= ranks_per_node &&
       ranks_per_node % (guint)(flags->n_gpus * flags->n_threads) == 0)
     return true;
@@ -145,7 +156,7 @@ static bool check_data(const NcclFlags *flags, CollKind kind, guint n_ranks, GEr
 bool nccl_flags_check(const NcclFlags *flags, CollKind kind, guint n_ranks,
                       guint ranks_per_node, GError **error)
 {
-  return check_counts(flags, error) && check_gpus(flags, ranks_per_node, error) &&
+  return check_ranges(flags, error) && check_gpus(flags, ranks_per_node, error) &&
          check_data(flags, kind, n_ranks, error);
 }
 

@@ -27,8 +27,7 @@ static const struct {
   { "cluster.node", { node_params } },
   { "cluster.node.gpu", { gpu_params } },
   { "workload.compute", { compute_params } },
-  { "compression",
-    { compression_params, compression_gpu_params, compression_cpu_params } },
+  { "compression", { compression_params, compression_gpu_params, compression_cpu_params } },
 };
 
 typedef struct {
@@ -115,8 +114,8 @@ static const ParamSpec *row_of(const Place *place, const GPtrArray *rows,
   g_autofree char *suggestion =
     names->len == 1 ? g_strdup("; it has none")
                     : registry_suggestion((const char *const *)names->pdata, constant->key);
-  g_autofree char *cause = g_strdup_printf("unknown key '%s' of %s%s", constant->key,
-                                           constant->owner, suggestion);
+  g_autofree char *cause =
+    g_strdup_printf("unknown key '%s' of %s%s", constant->key, constant->owner, suggestion);
   blame(place, "key", cause);
   return NULL;
 }

@@ -11,8 +11,8 @@
  *  folder and suffix? */
 bool profile_file_is_name(const char *text);
 
-/** The text of the profile that comes with the program under that name, borrowed for ever; an
- *  error with a suggestion if none does.
+/** The text of the profile that comes with the program under that name, borrowed for ever;
+ * an error with a suggestion if none does.
  *  @param other  what else the user may have meant; NULL: nothing */
 const char *profile_file_shipped_text(const char *name, const char *other, gsize *length,
                                       GError **error);

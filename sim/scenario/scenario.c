@@ -33,8 +33,9 @@ static const ParamSpec calibration_params[] = {
     .type = PARAM_TEXT,
     .offset = offsetof(Fixed, calibration),
     .fallback = "preset",
-    .help = "whose measurements constants come from: a profile of `list profile`, a file of "
-            "calibrate, or preset",
+    .help =
+      "whose measurements constants come from: a profile of `list profile`, a file of "
+      "calibrate, or preset",
     .origin = "published constants" },
   PARAM_END,
 };

@@ -1,4 +1,5 @@
-/** @file test_remeasure.c  @brief A machine is measured again and compared with its profile. */
+/** @file test_remeasure.c  @brief A machine is measured again and compared with its
+ * profile. */
 #include "calibrate/backend/host.h"
 #include "calibrate/sweep.h"
 
