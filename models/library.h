@@ -6,6 +6,7 @@
 
 #include "models/cluster.h"
 #include "models/collective.h"
+#include "models/transport.h"
 
 /** What a library has decided for one size. */
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
   guint ranks_per_node; /**< of the node with the most */
   bool nvlink;          /**< GPUs of a node speak NVLink, not PCIe */
   bool nvswitch;        /**< through switches, which can add and multicast if new */
+  bool through_host;    /**< GPUs of a node copy through host memory */
   bool gpu_direct;      /**< NICs read and write GPU memory */
   PathType nic_path;    /**< how far the first NIC is from the GPU nearest to it */
   GpuArchitecture architecture;
@@ -30,6 +32,7 @@ typedef struct {
   double local_Bps;         /**< what the best connected GPU sends to others of its node */
   double node_Bps;          /**< what all NICs of a node carry in one direction */
   double message_latency_s; /**< the transport's, per inter-node message [s] */
+  TransportMessages messages;
   /** The phases of one collective, as built for this cluster (GArray of CollPhase). */
   const GArray *(*phases_of)(const CollOps *collective, void *data);
   /** What messages of about @p size_B bytes took of late, over what was predicted on the

@@ -22,6 +22,19 @@ typedef struct {
   double timeout_s; /**< before a sender that lost its whole window goes on [s] */
 } TransportIncast;
 
+/** What the CPUs have to do for each message between GPUs, beyond its latency. All 0:
+ *  nothing that counts. */
+typedef struct {
+  double gap_s;            /**< least time between two large messages of one GPU [s] */
+  guint64 small_B;         /**< messages up to here are small */
+  guint64 near_limit_B;    /**< those are copied to the GPU: by the CPU up to here */
+  double near_Bps;         /**< that fast; 0: nothing is copied [B/s] */
+  double slow_s, slow_Bps; /**< and else so [s] [B/s] */
+} TransportMessages;
+
+/** What a CPU copies for a small message of @p message_B bytes [s]. */
+double transport_copy_s(const TransportMessages *messages, double message_B);
+
 typedef struct {
   double goodput;      /**< payload share of the line rate, 0..1 */
   double flow_cap_Bps; /**< limit of what one GPU sends to another through one NIC, over all
@@ -34,6 +47,7 @@ typedef struct {
   bool gpu_direct;            /**< NICs read and write GPU memory */
   double host_memory_Bps; /**< else: bytes that may pass through the memory of one socket
                                on their way between GPUs and NICs [B/s] */
+  TransportMessages messages;
   TransportIncast incast;
 } TransportEffect;
 
@@ -54,6 +68,7 @@ struct TransportOps {
 extern const ModuleInfo *const transport_table[];
 extern const TransportOps transport_tcp;
 extern const TransportOps transport_rdma;
+extern const TransportOps transport_cxi;
 
 /** Where there is no network: takes nothing, limits nothing. */
 TransportEffect transport_none(void);

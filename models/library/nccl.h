@@ -7,7 +7,7 @@
  * nccl_layout.c     channels and what NCCL's search of the node believes they carry
  * nccl_model.c      the time that NCCL itself predicts: it decides by nothing else
  * nccl_terms.c      what the chosen algorithm and protocol then cost
- * nccl_channels.c   how many channels a message gets, and what one moves
+ * nccl_channels.c  how many channels a message gets, and what one moves
  * nccl_pat.c        the same of parallel aggregated trees
  * nccl_p2p.c        the same of sends and receives, where nothing is chosen
  */
@@ -73,6 +73,8 @@ typedef struct {
   double base_s[NCCL_N_ALGOS][NCCL_N_PROTOS];
   double hop_s[NCCL_N_HOPS][NCCL_N_ALGOS][NCCL_N_PROTOS];
   double channel_Bps;                /**< of Ring/Simple; 0: by GPU */
+  double shm_Bps;                    /**< of a channel between GPUs without peer access */
+  double ring_overlap;               /**< how the hops of a ring hide behind its links */
   double p2p_local_Bps, p2p_net_Bps; /**< of one channel of sends and receives */
 } NcclCosts;
 
@@ -82,6 +84,7 @@ typedef struct {
   guint version;
   guint cpu; /**< NcclCpu */
   double net_overhead_s;
+  double net_latency_s;
   guint min_ctas, max_ctas;
   guint64 buffsize_B;
   bool collnet;
@@ -102,9 +105,11 @@ typedef struct {
   double local_Bps;  /**< all channels found, inside a node */
   double net_Bps;    /**< all channels found, between nodes; nominal */
   double net_overhead_s;
-  bool collnet;      /**< switches between nodes sum */
-  bool pat;          /**< the release has PAT */
-  double ll_max_Bps; /**< row and column of the table for this cluster, latest release */
+  double net_latency_s; /**< that NCCL's forecast reckons with, beyond InfiniBand's */
+  bool leaves_far;      /**< rings leave a node by the NIC next to another GPU */
+  bool collnet;         /**< switches between nodes sum */
+  bool pat;             /**< the release has PAT */
+  double ll_max_Bps;    /**< row and column of the table for this cluster, latest release */
 } NcclLayout;
 
 /** The keys of a scenario, and which of them make a difference: LibraryOps.uses(). */
@@ -138,7 +143,27 @@ const char *nccl_proto_name(NcclProto proto);
 double nccl_wire_factor(NcclProto proto);
 /** What a message between nodes takes beyond InfiniBand's, which the tables contain; less
  *  than 0 if it is faster [s]. */
-double nccl_extra_net_s(const LibraryCall *call);
+double nccl_extra_net_s(const LibraryCall *call, NcclProto proto);
+
+/** Bytes of messages that the proxy threads of a node carry as LL, flags not counted: the
+ *  tuner's llMaxBws are bus bandwidths [B/s]. */
+double nccl_ll_proxies_Bps(const NcclParams *params, const NcclLayout *layout,
+                           double n_channels);
+/** A hop between nodes; in trees of LL with what proxies do for @p chunk_B bytes of all
+ *  channels together [s]. */
+double nccl_net_hop_s(const NcclParams *params, const NcclLayout *layout,
+                      const LibraryCall *call, NcclAlgo algo, NcclProto proto,
+                      double n_channels, double chunk_B);
+/** Trees of LL between nodes: hops hold the first chunk already, links are idle; the rest
+ * of the message follows as fast as proxies carry it. */
+void nccl_add_ll_proxies(const NcclParams *params, const NcclLayout *layout,
+                         const LibraryCall *call, const CollPhase *phase, double n_channels,
+                         double size_B, CollTerms *terms);
+/** What the busiest proxy does for a ring that moves @p chunk_B bytes of all channels per
+ *  round [s]. */
+double nccl_ring_proxies_s(const NcclLayout *layout, const LibraryCall *call,
+                           NcclProto proto, double n_channels, double chunk_B,
+                           double size_B);
 
 /** Bus bandwidth that PAT gets of the channels found, and what it waits in all, as the
  *  tuner of @p version has it [B/s] [s]. */

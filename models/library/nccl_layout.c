@@ -46,12 +46,21 @@ static void find_between_nodes(NcclLayout *layout, const LibraryCall *call)
   static const double worth_doubling_Bps = 25e9, hopper_alone_Bps = 50e9;
   const guint n_nics = MAX(1, call->n_nics);
   const guint n = call->ranks_per_node == 1 ? n_nics : MIN(n_nics, call->ranks_per_node);
-  const double inside_Bps = call->local_Bps / n;
-  const bool enough = layout->arch >= NCCL_HOPPER && inside_Bps < hopper_alone_Bps && n > 4;
+  const double net_Bps = tried_Bps(call->node_Bps / n);
+  const double ring_Bps = MIN(call->local_Bps / n, net_Bps);
+  const bool enough = layout->arch >= NCCL_HOPPER && ring_Bps < hopper_alone_Bps && n > 4;
 
-  layout->net_Bps = n * tried_Bps(call->node_Bps / n);
+  layout->net_Bps = n * net_Bps;
   layout->n_net_gpus = MIN(n, call->ranks_per_node);
-  layout->n_found = inside_Bps >= worth_doubling_Bps && !enough ? 2 * n : n;
+  layout->n_found =
+    (ring_Bps >= worth_doubling_Bps && !enough) || layout->leaves_far ? 2 * n : n;
+}
+
+/* Without PXN, a ring that leaves by the NIC it came in by leaves by one of another GPU. */
+static bool leaves_far(const NcclParams *params, const LibraryCall *call)
+{
+  return params->cross_nic == 0 && call->n_nics > 1 && call->ranks_per_node > 1 &&
+         call->nic_path > PATH_PXB;
 }
 
 static guint clamp_channels(const NcclParams *params, guint n)
@@ -72,11 +81,13 @@ NcclLayout nccl_layout(const NcclParams *params, const LibraryCall *call)
     .net_Bps = INFINITY,
     .n_found = 1,
     .collnet = params->collnet && call->n_nodes > 1,
+    .net_latency_s = params->net_latency_s,
     .pat = nccl_version(params->version)->has_pat,
   };
   const double auto_overhead_s = params->cpu == NCCL_CPU_AMD ? 2e-6 : 1e-6;
 
   if (call->n_nodes > 1) {
+    layout.leaves_far = leaves_far(params, call);
     find_between_nodes(&layout, call);
     layout.net_overhead_s =
       params->net_overhead_s > 0 ? params->net_overhead_s : auto_overhead_s;

@@ -125,6 +125,14 @@ static double bandwidth_Bps(const NcclVersion *version, const NcclLayout *layout
   }
 }
 
+/* Simple flushes what NICs have written: the network's latency once more. */
+static double net_hop_s(const NcclVersion *version, const NcclLayout *layout, NcclAlgo algo,
+                        NcclProto proto)
+{
+  const double n_latencies = proto == NCCL_SIMPLE ? 2 : 1;
+  return version->hop_s[NCCL_NET][algo][proto] + n_latencies * layout->net_latency_s;
+}
+
 static double ring_latency_s(const NcclVersion *version, const NcclLayout *layout,
                              const LibraryCall *call, NcclProto proto)
 {
@@ -138,14 +146,14 @@ static double ring_latency_s(const NcclVersion *version, const NcclLayout *layou
     MAX(version->hop_s[layout->local_hop][NCCL_RING][proto], overhead_s);
 
   return (n_steps(call) - n_net) * local_s +
-         n_net * version->hop_s[NCCL_NET][net_algo][proto];
+         n_net * net_hop_s(version, layout, net_algo, proto);
 }
 
 static double latency_s(const NcclVersion *version, const NcclLayout *layout,
                         const LibraryCall *call, NcclAlgo algo, NcclProto proto)
 {
   const double local_s = version->hop_s[layout->local_hop][algo][proto];
-  const double net_s = version->hop_s[NCCL_NET][algo][proto];
+  const double net_s = net_hop_s(version, layout, algo, proto);
   const double depth = floor(log2(call->n_nodes));
   const double base_s = version->base_s[algo][proto];
   const double g = call->ranks_per_node;

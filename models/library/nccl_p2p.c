@@ -122,7 +122,7 @@ LibraryChoice nccl_p2p_terms(const NcclCosts *costs, const NcclLayout *layout,
     .terms = {
       .alpha_local_s = costs->hop_s[layout->local_hop][NCCL_RING][proto],
       .alpha_net_s =
-        MAX(0, costs->hop_s[NCCL_NET][NCCL_RING][proto] + nccl_extra_net_s(call)),
+        MAX(0, costs->hop_s[NCCL_NET][NCCL_RING][proto] + nccl_extra_net_s(call, proto)),
       .wire_factor = nccl_wire_factor(proto),
       .additive = true,
       .rank_Bps = rank_Bps(costs, layout, call, message_B) / nccl_wire_factor(proto),

@@ -9,6 +9,8 @@
  */
 #include "models/library/nccl.h"
 
+#include <string.h>
+
 /* One row of the table of latencies. */
 #define LATENCY(name, field, value, text)                                                  \
   {                                                                                        \
@@ -102,6 +104,11 @@ const ParamSpec nccl_params[] = {
     .help = "NCCL_NET_OVERHEAD: least time of a hop between several nodes; 0: by CPU, 1 us "
             "or on AMD 2 us",
     .origin = "nccl 2.30.7 src/graph/tuning.cc" },
+  { .key = "net_latency", .type = PARAM_SECONDS,
+    .offset = offsetof(NcclParams, net_latency_s), .fallback = "0 s", .min = 0, .max = 1,
+    .help = "what the network's plugin tells NCCL of its latency (OFI_NCCL_NET_LATENCY), which "
+            "chooses by it; what it costs is transport.latency",
+    .origin = "nccl 2.30.7: InfiniBand; aws-ofi-nccl: 75 us of EFA on p4d and p5" },
   { .key = "min_ctas", .type = PARAM_COUNT, .offset = offsetof(NcclParams, min_ctas),
     .fallback = "1", .min = 1, .max = 64, .help = "NCCL_MIN_CTAS: at least so many channels",
     .origin = "nccl 2.30.7" },
@@ -134,6 +141,16 @@ const ParamSpec nccl_params[] = {
     .help = "what one channel of a Ring/Simple sums and sends; 0: by GPU, 13.25 GB/s of Volta, "
             "12 of Ampere, 22.8 of Hopper, 35 of Blackwell",
     .origin = "half of perChMaxTreeBws on one node; Hopper: see nccl_channels.c" },
+  { .key = "shm_channel_bw", .type = PARAM_RATE, .offset = offsetof(NcclParams, costs.shm_Bps),
+    .fallback = "1.95 GB/s", .min = 1, .max = 1e12,
+    .help = "what one channel moves through host memory, between GPUs without peer access",
+    .origin = "a40x2-node-nop2p-allreduce: 3.9 GB/s, two channels; held against "
+              "rtx4090x2-pcie-allreduce-crosssocket" },
+  { .key = "ring_overlap", .type = PARAM_NUMBER, .offset = offsetof(NcclParams, costs.ring_overlap),
+    .fallback = "2.6", .min = 1, .max = 64,
+    .help = "p of (chain^p + link^p)^(1/p), time of a ring: 1: hops and links add up, 64: the "
+            "longer alone counts",
+    .origin = "fitted: make fit, tests/validate/fit.json" },
   { .key = "p2p_channel_bw", .type = PARAM_RATE,
     .offset = offsetof(NcclParams, costs.p2p_local_Bps), .fallback = "20.4 GB/s", .min = 1,
     .max = 1e12, .help = "what one channel of sends and receives moves inside a node",
@@ -161,7 +178,7 @@ bool nccl_uses(const void *data, const char *key, bool network)
   const NcclParams *params = data;
   const bool hop = g_str_has_prefix(key, "hw_lat_");
 
-  if (!network && (is_of(key, "net") && !g_str_has_prefix(key, "net_")))
+  if (!network && is_of(key, "net") && strcmp(key, "net_gdr_level") != 0)
     return false;
   if (!hop && !g_str_has_prefix(key, "base_lat_"))
     return true;

@@ -43,7 +43,8 @@ LibraryChoice nccl_pat_terms(const NcclCosts *costs, const NcclLayout *layout,
   const double hop_s = costs->hop_s[NCCL_NET][NCCL_PAT][NCCL_SIMPLE];
   const CollOps *collective = nccl_collective(NCCL_PAT);
   const guint n_rounds = call->phases_of(collective, call->data)->len;
-  const double wait_s = rounds_s(hop_s, call) / MAX(1, n_rounds) + nccl_extra_net_s(call);
+  const double wait_s =
+    rounds_s(hop_s, call) / MAX(1, n_rounds) + nccl_extra_net_s(call, NCCL_SIMPLE);
 
   return (LibraryChoice){
     .collective = collective,

@@ -12,7 +12,7 @@
  * - The chunk of a ring passes all ranks, a slice at a time. Either its way takes longest,
  *   or the bytes that the busiest link carries; near the crossing both are felt. So the
  *   terms are additive only in form: the hops of a ring hold what of them is felt.
- * - LL between nodes is carried by one proxy thread per GPU, which looks at every line.
+ * - Proxy threads carry messages between nodes one after another: nccl_proxy.c.
  *
  * Source of the chunks: calcCollChunking() and scheduleCollTasksToPlan() in src/enqueue.cc;
  * steps and slices: src/include/device.h, src/include/collectives.h; NVIDIA/nccl 2.30.
@@ -36,21 +36,6 @@ static const double nvls_chunk_B = 128 * 1024.0, nvls_tree_chunk_B = 64 * 1024.0
 /* NCCL_NVLS_NCHANNELS of Hopper and later. */
 static const double n_nvls_channels = 16;
 
-/* The limits of LL between nodes were tuned on nodes of eight GPUs with a proxy each. */
-static const double tuned_proxies = 8;
-
-/* How a ring's chain of hops and its busiest link add up: (chain^p + link^p)^(1/p).
- * 1 would be one after the other, infinity perfect overlap. Fitted: validation tables
- * h100x8-allreduce-ring, h100-N02x8-ib400-allreduce-ring, h100-N10xG1-allreduce and
- * -N10xG2-allreduce, where 2.5 has the least median error of 1.5, 2, 2.5, 3, 4 and 8. Their
- * mean error is 9.0 %, with 2 it is 10.0, with 4 9.4; of rings in all other tables 19.1,
- * 18.8 and 19.9. */
-static const double ring_overlap_power = 2.5;
-
-/** The NET latencies were tuned on InfiniBand and contain one of its messages: 32 B over
- *  RC take this long (ib_send_lat, git.dennispotter.eu) [s]. */
-static const double infiniband_message_s = 0.82e-6;
-
 const char *nccl_proto_name(NcclProto proto)
 {
   static const char *const names[NCCL_N_PROTOS] = { "ll", "ll128", "simple" };
@@ -61,20 +46,6 @@ double nccl_wire_factor(NcclProto proto)
 {
   static const double factors[NCCL_N_PROTOS] = { 2, 128.0 / 120, 1 };
   return factors[proto];
-}
-
-double nccl_extra_net_s(const LibraryCall *call)
-{
-  return call->message_latency_s - infiniband_message_s;
-}
-
-/* Bytes that the proxy threads of a node put on the wire as LL, lines counted. */
-static double ll_proxies_Bps(const NcclParams *params, const NcclLayout *layout,
-                             double n_channels)
-{
-  const double one_Bps =
-    nccl_latest()->ll_max_Bps[params->cpu == NCCL_CPU_AMD][NCCL_2_NODES] / tuned_proxies;
-  return one_Bps * MIN(layout->n_net_gpus, n_channels);
 }
 
 /* Halve the chunk of LL128 trees until there are enough of them to fill the tree. */
@@ -145,13 +116,23 @@ static double limit_Bps(const NcclParams *params, const NcclLayout *layout,
     return call->ranks_per_node * latest->nvls_tree_Bps[layout->arch][layout->scale];
   if (proto == NCCL_LL)
     return call->n_nodes == 1 ? layout->ll_max_Bps
-                              : ll_proxies_Bps(params, layout, n_channels);
+                              : nccl_ll_proxies_Bps(params, layout, n_channels);
   if (algo == NCCL_RING)
     return proto == NCCL_LL128
              ? n * latest->ring_ll128_Bps[layout->arch]
              : n_channels * nccl_channel_Bps(&params->costs, layout->arch);
   return n * (proto == NCCL_LL128 ? latest->tree_ll128_Bps
                                   : latest->tree_Bps)[layout->arch][layout->scale];
+}
+
+/* Where GPUs copy through host memory, a channel's loads over PCIe bound it, flags or not.
+ */
+static double limit_shm_Bps(const NcclParams *params, const LibraryCall *call,
+                            NcclProto proto, double n_channels, double limit)
+{
+  if (!call->through_host || call->ranks_per_node == 1)
+    return limit;
+  return MIN(limit, n_channels * params->costs.shm_Bps / nccl_wire_factor(proto));
 }
 
 /* What the busiest rank of @p phase may send per second for the bus bandwidth to be the
@@ -180,51 +161,28 @@ static void limit_nvls(const NcclLayout *layout, const LibraryCall *call,
   terms->alpha_local_s /= MAX(1, phase->n_local_hops); /* the table has all of them */
 }
 
-/* A hop between nodes: with LL, proxy threads look at every line on the way. */
-static double net_hop_s(const NcclParams *params, const NcclLayout *layout,
-                        const LibraryCall *call, NcclAlgo algo, NcclProto proto,
-                        double n_channels, double chunk_B)
-{
-  const NcclAlgo of = algo == NCCL_RING && call->ranks_per_node == 1 ? NCCL_TREE : algo;
-  const double hop_s =
-    MAX(0, params->costs.hop_s[NCCL_NET][of][proto] + nccl_extra_net_s(call));
-  if (proto != NCCL_LL || call->n_nodes == 1)
-    return hop_s;
-  return hop_s + chunk_B / ll_proxies_Bps(params, layout, n_channels);
-}
-
-/* Trees of LL between nodes: hops hold the chunk already, links are idle; the rest of the
- * message follows at the rate of the proxies. */
-static void add_ll_proxies(const NcclParams *params, const NcclLayout *layout,
-                           const CollPhase *phase, double n_channels, double size_B,
-                           CollTerms *terms)
-{
-  const double rest_B = MAX(0, size_B - terms->chunk_B);
-
-  terms->rank_Bps = 0;
-  if (phase->n_net_hops > 0)
-    terms->alpha_net_s +=
-      2 * rest_B / ll_proxies_Bps(params, layout, n_channels) / phase->n_net_hops;
-}
-
-/* Make the chain of a ring hide behind its busiest link as far as it does: the terms then
- * hold what of the hops is felt. */
-static void overlap_ring(const CollPhase *phase, double size_B, CollTerms *terms)
+/* Make the chain of a ring hide behind its busiest link, or its busiest proxy, as far as it
+ * does: the terms then hold what of the hops is felt. */
+static void overlap_ring(double power, const CollPhase *phase, double size_B,
+                         double proxies_s, CollTerms *terms)
 {
   const double hops_s =
     phase->n_local_hops * terms->alpha_local_s + phase->n_net_hops * terms->alpha_net_s;
   const double link_s =
     coll_phase_idle_s(phase, terms, size_B) - coll_phase_wait_s(phase, terms, size_B);
   const double chain_s = hops_s + phase->path_latency_s;
+  const double busiest_s = MAX(link_s, proxies_s);
+  const double longer_s = MAX(chain_s, busiest_s), shorter_s = MIN(chain_s, busiest_s);
   const double all_s =
-    pow(pow(chain_s, ring_overlap_power) + pow(link_s, ring_overlap_power),
-        1 / ring_overlap_power);
+    longer_s > 0 ? longer_s * pow(1 + pow(shorter_s / longer_s, power), 1 / power) : 0;
   const double felt_s = MAX(0, all_s - link_s - phase->path_latency_s);
 
-  if (!(hops_s > 0))
-    return;
-  terms->alpha_local_s *= felt_s / hops_s;
-  terms->alpha_net_s *= felt_s / hops_s;
+  if (hops_s > 0) {
+    terms->alpha_local_s *= felt_s / hops_s;
+    terms->alpha_net_s *= felt_s / hops_s;
+  } else if (phase->n_net_hops > 0) {
+    terms->alpha_net_s = felt_s / phase->n_net_hops; /* free hops, busy proxies */
+  }
 }
 
 /* Every hop of a ring waits for a slice; lines of LL and LL128 go on at once inside a
@@ -237,20 +195,27 @@ static void add_slices(const NcclLayout *layout, const LibraryCall *call, NcclPr
   if (proto == NCCL_SIMPLE)
     terms->alpha_local_s += ring_slice * wire_B / call->local_Bps;
   if (call->n_nodes > 1)
-    terms->alpha_net_s +=
-      (proto == NCCL_SIMPLE ? ring_slice : 1) * wire_B /
-      MIN(call->node_Bps, terms->rank_Bps > 0 ? terms->rank_Bps : layout->net_Bps);
+    terms->alpha_net_s += (proto == NCCL_SIMPLE ? ring_slice : 1) *
+                          MAX(wire_B / MIN(call->node_Bps, layout->net_Bps),
+                              terms->rank_Bps > 0 ? chunk_B / terms->rank_Bps : 0);
 }
 
-static void finish_ring(const NcclLayout *layout, const LibraryCall *call, NcclProto proto,
-                        const CollPhase *phase, double size_B, CollTerms *terms)
+static void finish_ring(const NcclCosts *costs, const NcclLayout *layout,
+                        const LibraryCall *call, NcclProto proto, const CollPhase *phase,
+                        double n_channels, double size_B, CollTerms *terms)
 {
   const double n_ranks = (double)call->n_nodes * call->ranks_per_node;
+  const double chunk_B = MIN(size_B / n_ranks, terms->chunk_B);
   const double overhead_s = layout->net_overhead_s * (proto == NCCL_SIMPLE ? 3 : 1);
 
   terms->alpha_local_s = MAX(terms->alpha_local_s, overhead_s);
-  add_slices(layout, call, proto, MIN(size_B / n_ranks, terms->chunk_B), terms);
-  overlap_ring(phase, size_B, terms);
+  if (proto == NCCL_LL && call->n_nodes > 1)
+    terms->alpha_net_s +=
+      transport_copy_s(&call->messages, chunk_B / n_channels * terms->wire_factor);
+  add_slices(layout, call, proto, chunk_B, terms);
+  overlap_ring(costs->ring_overlap, phase, size_B,
+               nccl_ring_proxies_s(layout, call, proto, n_channels, chunk_B, size_B),
+               terms);
 }
 
 LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
@@ -267,7 +232,7 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
     .launch_s = costs->base_s[algo][proto],
     .terms = {
       .alpha_local_s = costs->hop_s[layout->local_hop][algo][proto],
-      .alpha_net_s = net_hop_s(params, layout, call, algo, proto, n_channels, hop_B),
+      .alpha_net_s = nccl_net_hop_s(params, layout, call, algo, proto, n_channels, hop_B),
       .wire_factor = nccl_wire_factor(proto),
       .chunk_B = chunk_B,
       .additive = true,
@@ -281,13 +246,14 @@ LibraryChoice nccl_terms(const NcclParams *params, const NcclLayout *layout,
     return choice; /* one rank */
 
   const CollPhase *phase = &g_array_index(phases, CollPhase, 0);
+  const double bus_Bps = limit_Bps(params, layout, call, algo, proto, n_channels);
   choice.terms.rank_Bps =
-    rank_Bps(call, phase, algo, limit_Bps(params, layout, call, algo, proto, n_channels));
+    rank_Bps(call, phase, algo, limit_shm_Bps(params, call, proto, n_channels, bus_Bps));
   if (algo == NCCL_RING)
-    finish_ring(layout, call, proto, phase, size_B, &choice.terms);
+    finish_ring(costs, layout, call, proto, phase, n_channels, size_B, &choice.terms);
   else if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
     limit_nvls(layout, call, phase, &choice.terms);
   else if (proto == NCCL_LL && call->n_nodes > 1)
-    add_ll_proxies(params, layout, phase, n_channels, size_B, &choice.terms);
+    nccl_add_ll_proxies(params, layout, call, phase, n_channels, size_B, &choice.terms);
   return choice;
 }

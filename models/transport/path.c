@@ -11,6 +11,15 @@ bool path_uses(const PathParams *path, bool gpu_direct, const char *key)
   return true;
 }
 
+double transport_copy_s(const TransportMessages *messages, double message_B)
+{
+  if (!(messages->near_Bps > 0) || message_B > (double)messages->small_B)
+    return 0;
+  if (message_B <= (double)messages->near_limit_B)
+    return message_B / messages->near_Bps;
+  return messages->slow_s + message_B / messages->slow_Bps;
+}
+
 double path_goodput(const PathParams *path, double goodput)
 {
   return goodput * (1 - path->background);

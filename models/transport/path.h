@@ -19,13 +19,18 @@ typedef struct {
   double host_memory_Bps;
 } PathParams;
 
-/** The rows of PathParams for a params struct @p params_type with such a member @p path. */
+/** The rows of PathParams for a params struct @p params_type with such a member @p path; of
+ *  networks that no window limits, without the first. */
 // clang-format off
+#define PATH_RTT_PARAM(params_type, path)                                                   \
+  { .key = "rtt", .type = PARAM_SECONDS, .offset = offsetof(params_type, path.rtt_s),       \
+    .fallback = "0 s", .min = 0, .max = 10,                                                 \
+    .help = "round trip of a loaded connection; 0 s: what hosts and one switch add up to",  \
+    .origin = "no queues" }
 #define PATH_PARAMS(params_type, path, zero_copy_fallback, zero_copy_origin)                 \
-  { .key = "rtt", .type = PARAM_SECONDS, .offset = offsetof(params_type, path.rtt_s),        \
-    .fallback = "0 s", .min = 0, .max = 10,                                                  \
-    .help = "round trip of a loaded connection; 0 s: what hosts and one switch add up to",   \
-    .origin = "no queues" },                                                                 \
+  PATH_RTT_PARAM(params_type, path),                                                         \
+  PATH_OTHER_PARAMS(params_type, path, zero_copy_fallback, zero_copy_origin)
+#define PATH_OTHER_PARAMS(params_type, path, zero_copy_fallback, zero_copy_origin)           \
   { .key = "loss", .type = PARAM_FRACTION, .offset = offsetof(params_type, path.loss),       \
     .fallback = "0 %", .min = 0, .max = 0.5, .help = "share of the packets that are lost",   \
     .origin = "none unless given" },                                                         \

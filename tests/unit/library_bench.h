@@ -50,6 +50,7 @@ static inline void bench_init_kind(Bench *bench, const Fixture *fixture, CollKin
     .local_Bps = topology_gpu_Bps(bench->topology),
     .node_Bps = fixture->n_nics * topology_nic_Bps(bench->topology),
     .message_latency_s = topology_message_latency_s(bench->topology),
+    .messages = topology_transport(bench->topology)->messages,
     .phases_of = bench_phases_of,
     .links = topology_links(bench->topology),
     .n_links = topology_n_links(bench->topology),

@@ -194,7 +194,13 @@ static void test_hops_cost_what_nccls_table_says(void)
     tolerance);
   CU_ASSERT_DOUBLE_EQUAL(hops(&bench, "algo=ring; proto=simple").alpha_net_s / 14e-6, 1,
                          tolerance);
-  bench.call.message_latency_s = 20.82e-6; /* 20 us beyond InfiniBand's 0.82 us */
+  /* 20 us beyond InfiniBand's 0.82 us; Simple reads back what came, as far away. */
+  bench.call.message_latency_s = 20.82e-6;
+  CU_ASSERT_DOUBLE_EQUAL(hops(&bench, "algo=ring; proto=ll").alpha_net_s / 22.7e-6, 1,
+                         tolerance);
+  CU_ASSERT_DOUBLE_EQUAL(hops(&bench, "algo=ring; proto=simple").alpha_net_s / 54e-6, 1,
+                         tolerance);
+  bench.call.gpu_direct = false; /* nothing to read back */
   CU_ASSERT_DOUBLE_EQUAL(hops(&bench, "algo=ring; proto=simple").alpha_net_s / 34e-6, 1,
                          tolerance);
   bench_clear(&bench);

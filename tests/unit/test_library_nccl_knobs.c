@@ -139,7 +139,7 @@ static void test_pat_gathers_small_blocks_of_many_nodes_with_one_rank(void)
   CU_ASSERT_PTR_EQUAL(choose(&bench, "version=2.20", 1024).collective, &coll_ring);
   /* 8.0 us, 64 turns of 2.8 us, six rounds of a hop of 14 us over 3.5 */
   const LibraryChoice choice = choose(&bench, "algo=pat", 0);
-  const double rounds_s = 6 * (14e-6 / 3.5 + nccl_extra_net_s(&bench.call));
+  const double rounds_s = 6 * (14e-6 / 3.5 + nccl_extra_net_s(&bench.call, NCCL_SIMPLE));
   CU_ASSERT_DOUBLE_EQUAL(choice.launch_s + 6 * choice.terms.alpha_net_s,
                          8e-6 + 64 * 2.8e-6 + rounds_s, 1e-12);
   bench_clear(&bench);

@@ -200,10 +200,27 @@ static const Ladder ladders[] = {
   { "rdma", STAGED, "zero_copy", { "false", "true" } },
   { "rdma", STAGED "; zero_copy=false", "copy_rate", { "1 GB/s", "10 GB/s" } },
   { "rdma", STAGED, "host_memory", { "10 GB/s", "100 GB/s" } },
+  { "cxi", "", "mtu", { "256 B", "2048 B", "9000 B" } },
+  { "cxi", "", "latency", { "3 us", "0.82 us", "0 s" } },
+  { "cxi", "", "gpu_direct", { "false", "true" } },
+  { "cxi", "", "message_gap", { "10 us", "1 us", "0 s" } },
+  { "cxi", "", "rdzv_threshold", { "64 KiB", "4 KiB", "0 B" } },
+  { "cxi", "", "devmem_copy_threshold", { "0 B", "4 KiB", "16 KiB" } },
+  { "cxi", "", "devmem_copy_rate", { "1 GB/s", "3 GB/s" } },
+  { "cxi", "", "gdrcopy_latency", { "10 us", "1 us", "0 s" } },
+  { "cxi", "", "gdrcopy_rate", { "1 GB/s", "10 GB/s" } },
+  { "cxi", "", "loss", { "0.1", "0.01", "0" } },
+  { "cxi", "", "background", { "90 %", "50 %", "0 %" } },
+  { "cxi", "", "fec_latency", { "1 us", "0.1 us", "0 s" } },
+  { "cxi", "", "offload_saves", { "0 %", "50 %" } },
+  { "cxi", STAGED, "copy_latency", { "10 us", "5 us", "0 s" } },
+  { "cxi", STAGED, "zero_copy", { "false", "true" } },
+  { "cxi", STAGED "; zero_copy=false", "copy_rate", { "1 GB/s", "10 GB/s" } },
+  { "cxi", STAGED, "host_memory", { "10 GB/s", "100 GB/s" } },
 };
 
 /* The quantities of an effect, each the better the larger. */
-enum { N_QUALITIES = 9 };
+enum { N_QUALITIES = 13 };
 
 static void read_qualities(const TransportEffect *effect, double *qualities)
 {
@@ -219,6 +236,10 @@ static void read_qualities(const TransportEffect *effect, double *qualities)
   qualities[6] = effect->gpu_direct;
   qualities[7] = memory_Bps;
   qualities[8] = transport_incast_share(&effect->incast, n_senders, link_25g.nic_rate_Bps);
+  qualities[9] = -effect->messages.gap_s;
+  qualities[10] = -transport_copy_s(&effect->messages, 2048);
+  qualities[11] = -transport_copy_s(&effect->messages, 8192);
+  qualities[12] = -transport_copy_s(&effect->messages, 32768);
 }
 
 static void climb(const Ladder *ladder)
