@@ -90,7 +90,7 @@ GPU_OBJ  := $(GPU_SRC:%.c=$(BUILD)/%.o) $(BUILD)/calibrate/gpu/plugin/kernels.o 
 PLUGIN_TEST_OBJ := $(BUILD)/tests/plugin/test_plugin.o $(BUILD)/tests/plugin/fake_cuda.o
 TESTS    += $(if $(CUDA_WHY),,$(BUILD)/tests/plugin/test_plugin)
 
-.PHONY: all setup demo check run-checks reference run-fuzzers run-importers asan verify golden lint format format-check bench validate heldout profiles claims \
+.PHONY: all setup demo check run-checks reference run-fuzzers run-importers asan verify golden lint format format-check bench validate fit heldout profiles claims \
         testbed instructions fuzz fuzz-imports proof install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -240,6 +240,9 @@ validate: $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training  ## 
 	$(Q)$(BUILD)/tests/validate/validate
 	$(Q)$(BUILD)/tests/validate/training
 
+fit: $(BUILD)/tests/validate/fit  ## constants that come from public tables, fitted again: tests/validate/fit.json
+	$(Q)$(BUILD)/tests/validate/fit
+
 heldout: $(BUILD)/tests/validate/heldout  ## the fits of calibrate against times that they did not see
 	$(Q)$(BUILD)/tests/validate/heldout
 
@@ -249,7 +252,7 @@ profiles: $(BUILD)/stepcast  ## make calibrate/profiles/ anew, from the logs in 
 claims: $(BUILD)/tests/validate/claims  ## reported beside predicted: scenarios/claims
 	$(Q)$(BUILD)/tests/validate/claims
 
-$(BUILD)/tests/validate/%: $(BUILD)/tests/validate/%.o $(LIB)
+$(BUILD)/tests/validate/%: $(BUILD)/tests/validate/%.o $(BUILD)/tests/validate/cases.o $(LIB)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDLIBS)
 

@@ -8,18 +8,13 @@
  *
  * Usage: validate [--rows] [FOLDER]
  */
-#include "sim/base/registry.h"
 #include "sim/base/stats.h"
 #include "sim/command/farm.h"
-#include "sim/scenario/scenario.h"
-#include "sim/training/collective_forecast.h"
+#include "tests/validate/cases.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(cJSON, cJSON_Delete)
 
 #define N_WORST 5
 #define KIB 1024.0
@@ -36,104 +31,11 @@ static const struct {
 };
 #define N_CLASSES G_N_ELEMENTS(classes)
 
-/** One line of the index with its table. */
-typedef struct {
-  cJSON *entry, *table; /* entry is borrowed from the index */
-  guint n_rows;
-  double *size_B, *measured_s;
-} Case;
-
 typedef struct {
   const Case *of;
   double size_B, measured_s, predicted_s;
   char *chosen;
 } Row;
-
-typedef struct {
-  const char *folder;
-  GPtrArray *cases; /* of Case */
-} Job;
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-  return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
-
-static cJSON *read_json(const char *folder, const char *name)
-{
-  g_autofree char *path = g_build_filename(folder, name, NULL);
-  g_autofree char *text = NULL;
-  g_autoptr(GError) error = NULL;
-
-  if (!g_file_get_contents(path, &text, NULL, &error))
-    g_error("%s", error->message);
-  cJSON *json = cJSON_Parse(text);
-  if (json == NULL)
-    g_error("%s: not JSON", path);
-  return json;
-}
-
-static void case_free(Case *one)
-{
-  cJSON_Delete(one->table);
-  g_free(one->size_B);
-  g_free(one->measured_s);
-  g_free(one);
-}
-
-static Case *case_new(const char *folder, cJSON *entry)
-{
-  g_autofree char *name = g_strdup_printf("tables/%s.json", text_of(entry, "table"));
-  Case *one = g_new0(Case, 1);
-
-  one->entry = entry;
-  one->table = read_json(folder, name);
-  const cJSON *rows = cJSON_GetObjectItemCaseSensitive(one->table, "rows");
-  one->n_rows = (guint)cJSON_GetArraySize(rows);
-  one->size_B = g_new(double, one->n_rows);
-  one->measured_s = g_new(double, one->n_rows);
-  guint i = 0;
-  for (const cJSON *row = rows->child; row != NULL; row = row->next, i++) {
-    one->size_B[i] = cJSON_GetNumberValue(cJSON_GetArrayItem(row, 0));
-    one->measured_s[i] = cJSON_GetNumberValue(cJSON_GetArrayItem(row, 1)) * 1e-6;
-  }
-  return one;
-}
-
-/* In a child: "time chosen" per row. */
-static bool predict(guint index, void *data, GString *out, GError **error)
-{
-  const Job *job = data;
-  const Case *one = g_ptr_array_index(job->cases, index);
-  const cJSON *set = cJSON_GetObjectItemCaseSensitive(one->entry, "set");
-  g_autofree char *path =
-    g_strdup_printf("%s/clusters/%s.json", job->folder, text_of(one->entry, "cluster"));
-  g_autoptr(GPtrArray) settings = g_ptr_array_new();
-  CollForecast forecast = { .sizes_B = one->size_B, .n_sizes = one->n_rows, .fold = true };
-
-  for (const cJSON *one_set = set == NULL ? NULL : set->child; one_set != NULL;
-       one_set = one_set->next)
-    g_ptr_array_add(settings, one_set->valuestring);
-  g_ptr_array_add(settings, NULL);
-  if (!coll_kind_find(text_of(one->table, "collective"), &forecast.kind, error))
-    return false;
-  const cJSON *n_gpus = cJSON_GetObjectItemCaseSensitive(one->entry, "ngpus");
-  forecast.launch_s = n_gpus == NULL ? 0 : cJSON_GetNumberValue(n_gpus) * COLL_LAUNCH_S;
-  g_autoptr(Scenario) scenario =
-    scenario_load_cluster(path, (const char *const *)settings->pdata, error);
-  if (scenario == NULL)
-    return false;
-  g_autoptr(Timings) timings =
-    collective_forecast(scenario_setup(scenario), &forecast, error);
-  if (timings == NULL)
-    return false;
-  for (guint i = 0; i < timings->rows->len; i++) {
-    const Timing *timing = &g_array_index(timings->rows, Timing, i);
-    g_string_append_printf(out, "%.17g %s/%s\n", timing->time_s, timing->algorithm,
-                           timing->protocol);
-  }
-  return true;
-}
 
 static void add_rows(const Case *one, const char *answer, GArray *rows)
 {
@@ -176,8 +78,8 @@ static bool is_of(const Row *row, const char *system, Which which)
   const cJSON *entry = row->of->entry;
 
   if (system != NULL)
-    return strcmp(text_of(entry, "system"), system) == 0;
-  return which == ANY || (text_of(entry, "fitted") != NULL) == (which == FITTED);
+    return strcmp(cases_text(entry, "system"), system) == 0;
+  return which == ANY || (cases_text(entry, "fitted") != NULL) == (which == FITTED);
 }
 
 /* "median / 90th percentile / worst" of the rows of a system, or of such tables of all, in
@@ -220,7 +122,7 @@ static void print_table(const GArray *rows)
     printf("  %15s", classes[class].name);
   printf("  %15s\n", "all");
   for (guint i = 0; i < rows->len; i++) {
-    const char *system = text_of(g_array_index(rows, Row, i).of->entry, "system");
+    const char *system = cases_text(g_array_index(rows, Row, i).of->entry, "system");
     if (strcmp(system, last) != 0)
       print_line(rows, system, system, ANY);
     last = system;
@@ -233,7 +135,7 @@ static void print_table(const GArray *rows)
 static void print_row(const Row *row)
 {
   printf("  %-46s %12.0f B %12.1f us measured %12.1f us predicted (%+.0f %%) %s\n",
-         text_of(row->of->entry, "table"), row->size_B, row->measured_s * 1e6,
+         cases_text(row->of->entry, "table"), row->size_B, row->measured_s * 1e6,
          row->predicted_s * 1e6, relative(row) * 100, row->chosen);
 }
 
@@ -246,7 +148,7 @@ static int compare_badness(gconstpointer a, gconstpointer b)
 static bool is_told(const GPtrArray *told, const Row *row)
 {
   for (guint i = 0; i < told->len; i++)
-    if (strcmp(g_ptr_array_index(told, i), text_of(row->of->entry, "system")) == 0)
+    if (strcmp(g_ptr_array_index(told, i), cases_text(row->of->entry, "system")) == 0)
       return true;
   return false;
 }
@@ -262,9 +164,9 @@ static void print_worst(GArray *rows)
     const Row *row = &g_array_index(rows, Row, i);
     if (is_told(told, row))
       continue;
-    g_ptr_array_add(told, (gpointer)text_of(row->of->entry, "system"));
+    g_ptr_array_add(told, (gpointer)cases_text(row->of->entry, "system"));
     print_row(row);
-    const char *known = text_of(row->of->entry, "known");
+    const char *known = cases_text(row->of->entry, "known");
     printf("    %s\n", known == NULL ? "not understood" : known);
   }
 }
@@ -274,35 +176,39 @@ static void clear_row(gpointer row)
   g_free(((Row *)row)->chosen);
 }
 
+/* In a child: "time chosen" per row. */
+static bool predict(guint index, void *data, GString *out, GError **error)
+{
+  const Cases *cases = data;
+  return cases_predict(cases, g_ptr_array_index(cases->cases, index), NULL, out, error);
+}
+
 int main(int argc, char **argv)
 {
   const bool all_rows = argc > 1 && strcmp(argv[1], "--rows") == 0;
-  Job job = { .folder =
-                argc > 1 + all_rows ? argv[1 + all_rows] : "tests/reference/nccl-tests" };
-  g_autoptr(cJSON) index = read_json(job.folder, "index.json");
   g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
   g_autoptr(GError) error = NULL;
+  Cases cases;
 
   g_array_set_clear_func(rows, clear_row);
-  job.cases = g_ptr_array_new_with_free_func((GDestroyNotify)case_free);
-  for (cJSON *entry = index->child; entry != NULL; entry = entry->next)
-    g_ptr_array_add(job.cases, case_new(job.folder, entry));
-  const Farm farm = { .n_tasks = job.cases->len,
+  cases_init(&cases,
+             argc > 1 + all_rows ? argv[1 + all_rows] : "tests/reference/nccl-tests");
+  const Farm farm = { .n_tasks = cases.cases->len,
                       .n_workers = g_get_num_processors(),
                       .work = predict,
-                      .data = &job };
+                      .data = &cases };
   g_autoptr(GPtrArray) answers = farm_run(&farm, &error);
   if (answers == NULL) {
     fprintf(stderr, "validate: %s\n", error->message);
     return 1;
   }
-  for (guint i = 0; i < job.cases->len; i++)
-    add_rows(g_ptr_array_index(job.cases, i),
+  for (guint i = 0; i < cases.cases->len; i++)
+    add_rows(g_ptr_array_index(cases.cases, i),
              ((const GString *)g_ptr_array_index(answers, i))->str, rows);
   for (guint i = 0; all_rows && i < rows->len; i++)
     print_row(&g_array_index(rows, Row, i));
   print_table(rows);
   print_worst(rows);
-  g_ptr_array_unref(job.cases);
+  cases_clear(&cases);
   return 0;
 }
