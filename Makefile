@@ -243,8 +243,9 @@ validate: $(BUILD)/tests/validate/validate $(BUILD)/tests/validate/training  ## 
 fit: $(BUILD)/tests/validate/fit  ## constants that come from public tables, fitted again: tests/validate/fit.json
 	$(Q)$(BUILD)/tests/validate/fit
 
-heldout: $(BUILD)/tests/validate/heldout  ## the fits of calibrate against times that they did not see
+heldout: $(BUILD)/tests/validate/heldout $(BUILD)/tests/validate/extrapolation  ## the fits of calibrate against times that they did not see
 	$(Q)$(BUILD)/tests/validate/heldout
+	$(Q)$(BUILD)/tests/validate/extrapolation
 
 profiles: $(BUILD)/stepcast  ## make calibrate/profiles/ anew, from the logs in tests/reference
 	$(Q)tools/profiles.sh $(BUILD)/stepcast calibrate/profiles

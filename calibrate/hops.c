@@ -33,6 +33,13 @@ static Way direct_way(double n, double nodes, double size_B, bool is_last G_GNUC
   return (Way){ nodes == 1 ? 1 : 0, nodes == 1 ? 0 : 1, (n - 1) / n * size_B };
 }
 
+/* Every rank to the next: one message. */
+static Way neighbour_way(double n G_GNUC_UNUSED, double nodes, double size_B,
+                         bool is_last G_GNUC_UNUSED)
+{
+  return (Way){ nodes == 1 ? 1 : 0, nodes == 1 ? 0 : 1, size_B };
+}
+
 /* All ranks to one, and back. */
 static Way star_way(double n, double nodes, double size_B, bool is_last G_GNUC_UNUSED)
 {
@@ -57,6 +64,7 @@ static const struct {
   { "recursive_doubling", doubling_way },
   { "sharded_ps", direct_way },
   { "direct", direct_way },
+  { "neighbour", neighbour_way },
   { "ps_star", star_way },
   { "push_pull", star_way },
 };
@@ -69,7 +77,7 @@ static const struct {
 } probes[] = {
   { "all_reduce", 2, true }, { "reduce_scatter", 1, true }, { "all_gather", 1, false },
   { "broadcast", 1, false }, { "reduce", 1, true },         { "all_to_all", 1, false },
-  { "incast", 1, false },
+  { "incast", 1, false },    { "send_recv", 1, false },
 };
 
 static gint find_way(const Sample *key)

@@ -3,7 +3,8 @@
  * @brief The profile that a scenario names, and the measured times in it.
  */
 #include "calibrate/interval.h"
-
+#include "models/topology.h"
+#include "models/transfer.h"
 #include "sim/base/rng.h"
 #include "sim/base/units.h"
 #include "sim/scenario/bind.h"
@@ -123,6 +124,42 @@ static void note_curve(const char *profile, const CalibrationCurve *curve, Setup
   constants_add(setup->constants, &constant);
 }
 
+/* May the network have as many nodes as were measured? */
+static bool can_compare(const Setup *setup, const CalibrationCurve *curve)
+{
+  ClusterSpec cluster = setup_cluster(setup);
+
+  cluster = transfer_cluster(&cluster, curve);
+  g_autoptr(Topology) topology = topology_new(&cluster, NULL);
+  return topology != NULL;
+}
+
+/* Say so where only other numbers of nodes were measured: once for each collective. */
+static void note_transfers(const char *profile, CollKind kind, Setup *setup)
+{
+  const ClusterSpec *cluster = &setup->cluster;
+  const guint n_nodes = cluster->n_nodes, n_gpus = cluster->node.n_gpus;
+  g_autoptr(GString) nodes = g_string_new(NULL);
+
+  if (cluster_n_kinds(cluster) > 1 ||
+      calibration_find(setup->curves, kind, n_nodes, n_nodes * n_gpus) != NULL)
+    return;
+  for (guint i = 0; i < setup->curves->len; i++) {
+    const CalibrationCurve *curve = &g_array_index(setup->curves, CalibrationCurve, i);
+    if (transfer_tells(curve, kind, n_nodes, n_gpus) && can_compare(setup, curve))
+      g_string_append_printf(nodes, "%s%u", nodes->len > 0 ? ", " : "", curve->n_nodes);
+  }
+  if (nodes->len == 0)
+    return;
+  g_autofree char *name = g_strdup_printf("calibration.%s", coll_kind_name(kind));
+  g_autofree char *value = g_strdup_printf("times of %s nodes", nodes->str);
+  g_autofree char *source = g_strdup_printf(
+    "extrapolated: profile %s, so far as the model tells how %u nodes differ", profile,
+    n_nodes);
+  const Constant constant = { .name = name, .value = value, .source = source };
+  constants_add(setup->constants, &constant);
+}
+
 void bind_calibration_curves(const Binder *binder, Setup *setup)
 {
   const guint n_nodes = setup->cluster.n_nodes;
@@ -135,4 +172,6 @@ void bind_calibration_curves(const Binder *binder, Setup *setup)
     if (curve->n_nodes == n_nodes && curve->n_ranks == n_ranks)
       note_curve(binder->profile->id, curve, setup);
   }
+  for (guint kind = COLL_ALL_REDUCE; kind <= COLL_SEND_RECV; kind <<= 1)
+    note_transfers(binder->profile->id, (CollKind)kind, setup);
 }

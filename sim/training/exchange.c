@@ -15,6 +15,14 @@ static void laid_clear(gpointer pointer)
   g_free(laid->observed);
 }
 
+static void kind_free(void *data)
+{
+  Kind *kind = data;
+
+  g_clear_pointer(&kind->transfers, g_array_unref);
+  g_free(kind);
+}
+
 static const Laid *find_laid(const Exchange *exchange, CollKind kind,
                              const CollOps *collective)
 {
@@ -216,6 +224,7 @@ static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GErr
   exchange->library->candidates(exchange->library_params, &one->library_call, candidates);
   for (guint i = 0; i < candidates->len; i++)
     lay(exchange, one, g_ptr_array_index(candidates, i));
+  one->transfers = exchange_transfers(exchange, setup, one);
   if (candidates->len > 0)
     return true;
   g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "library %s has no algorithm for %s yet",
@@ -241,7 +250,7 @@ static Exchange *on_topology(const Setup *setup, const ExchangeNeeds *needs, GEr
   exchange->library = setup->library;
   exchange->library_params = setup->library_params;
   exchange->curves = setup->curves;
-  exchange->kinds = g_ptr_array_new_with_free_func(g_free);
+  exchange->kinds = g_ptr_array_new_with_free_func(kind_free);
   exchange->laid = g_array_new(FALSE, FALSE, sizeof(Laid));
   g_array_set_clear_func(exchange->laid, laid_clear);
   sum_tiers(exchange);
@@ -297,16 +306,40 @@ static double idle_s(const Laid *laid, const LibraryChoice *choice, double size_
   return time_s;
 }
 
-/* Where this was measured: as long as that. What the links themselves add to a hop does not
- * scale, hence the rounds. */
-static void calibrate(const Exchange *exchange, const LibraryCall *call, double size_B,
+/* As measured on this shape of cluster; else as measured on others, so far as the model
+ * tells how they differ; 0 where nothing was. */
+static double wanted_s_of(const Exchange *exchange, const Kind *kind,
+                          const LibraryChoice *choice, double size_B)
+{
+  const LibraryCall *call = &kind->library_call;
+  const guint n_ranks = call->n_nodes * call->ranks_per_node;
+  const CalibrationCurve *curve =
+    exchange->curves == NULL
+      ? NULL
+      : calibration_find(exchange->curves, call->kind, call->n_nodes, n_ranks);
+
+  if (curve != NULL)
+    return calibration_time_s(curve, size_B);
+  if (kind->transfers == NULL || kind->transfers->len == 0)
+    return 0;
+  const TransferPoint wanted = {
+    .collective = choice->collective,
+    .protocol = choice->protocol,
+    .n_nodes = call->n_nodes,
+    .part_B = transfer_part_B(choice->collective, size_B, n_ranks),
+    .model_s = idle_s(find_laid(exchange, call->kind, choice->collective), choice, size_B),
+  };
+  return wanted.model_s > 0 ? transfer_time_s(kind->transfers, &wanted) : 0;
+}
+
+/* What the links themselves add to a hop does not scale, hence the rounds. */
+static void calibrate(const Exchange *exchange, const Kind *kind, double size_B,
                       LibraryChoice *choice)
 {
   enum { N_ROUNDS = 40 };
   static const double near = 1e-9;
-  const CalibrationCurve *curve = calibration_find(
-    exchange->curves, call->kind, call->n_nodes, call->n_nodes * call->ranks_per_node);
-  const double wanted_s = curve == NULL ? 0 : calibration_time_s(curve, size_B);
+  const LibraryCall *call = &kind->library_call;
+  const double wanted_s = wanted_s_of(exchange, kind, choice, size_B);
   const LibraryChoice plain = *choice;
   double factor = 1;
 
@@ -323,10 +356,11 @@ static void calibrate(const Exchange *exchange, const LibraryCall *call, double 
 
 LibraryChoice exchange_choose(const Exchange *exchange, CollKind kind, double size_B)
 {
-  const LibraryCall *call = &exchange_find_kind(exchange, kind)->library_call;
-  LibraryChoice choice = exchange->library->choose(exchange->library_params, call, size_B);
+  const Kind *one = exchange_find_kind(exchange, kind);
+  LibraryChoice choice =
+    exchange->library->choose(exchange->library_params, &one->library_call, size_B);
 
-  calibrate(exchange, call, size_B, &choice);
+  calibrate(exchange, one, size_B, &choice);
   return choice;
 }
 

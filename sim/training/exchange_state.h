@@ -5,6 +5,7 @@
 #pragma once
 
 #include "models/group_ports.h"
+#include "models/transfer.h"
 #include "sim/training/exchange.h"
 #include "sim/training/observed.h"
 
@@ -30,6 +31,7 @@ typedef struct {
   const Exchange *exchange;
   CollCall call;
   LibraryCall library_call;
+  GArray *transfers; /* of TransferPoint: other shapes that were measured; owned */
 } Kind;
 
 struct Exchange {
@@ -51,6 +53,10 @@ struct Exchange {
   double tier_capacity_Bps[TIER_N];
   guint tier_n_links[TIER_N];
 };
+
+/** What the profile measured of @p kind on other numbers of nodes with as many GPUs each, if
+ *  not on this one, beside what the model says there. Transfer: caller unrefs. */
+GArray *exchange_transfers(const Exchange *exchange, const Setup *setup, const Kind *kind);
 
 /** What the library decides @p kind from; NULL if nobody asked for it. */
 const Kind *exchange_find_kind(const Exchange *exchange, CollKind kind);

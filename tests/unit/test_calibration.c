@@ -40,7 +40,11 @@ static Scenario *load(const char *more, char **message)
   g_autofree char *profile = g_build_filename(folder, "lab.json", NULL);
   g_autofree char *file = g_build_filename(folder, "s.json", NULL);
   g_autofree char *text =
-    g_strdup_printf("{\"cluster\": {\"nodes\": 2, \"node\": \"gh200_x4\"}, %s}", more);
+    g_strdup_printf("{%s%s}",
+                    strstr(more, "cluster") == NULL
+                      ? "\"cluster\": {\"nodes\": 2, \"node\": \"gh200_x4\"}, "
+                      : "",
+                    more);
   g_autoptr(GError) error = NULL;
 
   write_profile(profile);
@@ -81,6 +85,25 @@ static void test_a_cluster_that_was_measured_takes_the_measured_time(void)
   CU_ASSERT_TRUE(is_told);
 }
 
+static void test_a_number_of_nodes_that_was_not_measured_is_told(void)
+{
+  g_autofree char *message = NULL;
+  g_autoptr(Scenario) scenario = load(
+    "\"calibration\": \"lab.json\", \"cluster\": {\"nodes\": 8, \"node\": \"gh200_x4\"}",
+    &message);
+  bool is_told = false;
+
+  CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+  const GArray *constants = scenario_setup(scenario)->constants;
+  for (guint i = 0; i < constants->len; i++) {
+    const Constant *constant = &g_array_index(constants, Constant, i);
+    is_told |= strcmp(constant->name, "calibration.all_reduce") == 0 &&
+               g_str_has_prefix(constant->source, "extrapolated: profile lab") &&
+               strcmp(constant->value, "times of 2 nodes") == 0;
+  }
+  CU_ASSERT_TRUE(is_told);
+}
+
 static void test_constants_of_a_profile_are_defaults(void)
 {
   g_autofree char *message = NULL, *other = NULL;
@@ -114,6 +137,7 @@ int main(void)
   CU_initialize_registry();
   CU_pSuite suite = CU_add_suite("calibration", NULL, NULL);
   CU_ADD_TEST(suite, test_a_cluster_that_was_measured_takes_the_measured_time);
+  CU_ADD_TEST(suite, test_a_number_of_nodes_that_was_not_measured_is_told);
   CU_ADD_TEST(suite, test_constants_of_a_profile_are_defaults);
   CU_ADD_TEST(suite, test_a_profile_that_is_not_there_is_blamed);
   CU_basic_run_tests();
