@@ -23,6 +23,37 @@ Compression *assembly_compression(const Setup *setup, const Workload *workload)
   return compression_new(&config, workload, cluster_slowest_gpu(&setup->cluster));
 }
 
+GPtrArray *assembly_choices(const Setup *setup, const Workload *workload,
+                            const Composition *composition)
+{
+  const GArray *codecs = composition->choices.codecs;
+  GPtrArray *choices = g_ptr_array_new_with_free_func((GDestroyNotify)compression_free);
+
+  for (guint i = 0; codecs != NULL && i < codecs->len; i++) {
+    const CodecChoice *choice = &g_array_index(codecs, CodecChoice, i);
+    const CompressionConfig config = {
+      .codec = choice->codec,
+      .params = choice->params,
+      .spec = &setup->compression,
+      .place = COMPRESS_UNITS,
+      .n_workers = setup->cluster.n_nodes * setup->cluster.node.n_gpus,
+      .n_nodes = setup->cluster.n_nodes,
+    };
+    g_ptr_array_add(
+      choices, compression_new(&config, workload, cluster_slowest_gpu(&setup->cluster)));
+  }
+  return choices;
+}
+
+double assembly_codec_B(const Compression *compression, const GPtrArray *choices)
+{
+  double most_B = compression == NULL ? 0 : compression_state_B(compression);
+
+  for (guint i = 0; i < choices->len; i++)
+    most_B = MAX(most_B, compression_state_B(g_ptr_array_index(choices, i)));
+  return most_B;
+}
+
 void assembly_compose(const Setup *setup, const Workload *workload,
                       const Compression *compression, Composition *composition)
 {
@@ -74,7 +105,8 @@ bool assembly_expected_memory(const Setup *setup, MemoryUse *use)
     return false;
   g_autoptr(Compression) compression = assembly_compression(setup, workload);
   assembly_compose_messages(setup, workload, compression, &composition);
+  g_autoptr(GPtrArray) choices = assembly_choices(setup, workload, &composition);
   *use = assembly_least_memory(setup, workload, &composition,
-                               compression == NULL ? 0 : compression_state_B(compression));
+                               assembly_codec_B(compression, choices));
   return true;
 }

@@ -22,6 +22,15 @@ void assembly_compose(const Setup *setup, const Workload *workload,
 void assembly_compose_messages(const Setup *setup, const Workload *workload,
                                const Compression *compression, Composition *composition);
 
+/** The codecs that a strategy chooses from (GPtrArray of Compression); empty if it chooses
+ *  none. @p composition must outlive them. Transfer: caller unrefs */
+GPtrArray *assembly_choices(const Setup *setup, const Workload *workload,
+                            const Composition *composition);
+
+/** What codecs keep on a GPU from one iteration to the next; of several to choose from,
+ *  that which keeps most [B]. */
+double assembly_codec_B(const Compression *compression, const GPtrArray *choices);
+
 /** What the GPU with the least memory holds. @param codec_B  the codec's state and buffers,
  *  beside what the strategy holds [B] */
 MemoryUse assembly_least_memory(const Setup *setup, const Workload *workload,

@@ -65,6 +65,12 @@ static void stage_use_clear(gpointer item)
   g_free(((StageUse *)item)->name);
 }
 
+static void decision_clear(gpointer item)
+{
+  g_free(((Decision *)item)->codec);
+  g_free(((Decision *)item)->algorithm);
+}
+
 static void path_step_clear(gpointer item)
 {
   g_free(((PathStep *)item)->name);
@@ -90,6 +96,7 @@ Result *result_new(void)
   result->links = array_new(sizeof(LinkUse), NULL);
   result->stages = array_new(sizeof(StageUse), stage_use_clear);
   result->path = array_new(sizeof(PathStep), path_step_clear);
+  result->decisions = array_new(sizeof(Decision), decision_clear);
   result->constants = constants_new();
   result->tracks = g_ptr_array_new_with_free_func(g_free);
   result->warnings = g_ptr_array_new_with_free_func(g_free);
@@ -110,6 +117,7 @@ void result_free(Result *result)
   g_array_unref(result->links);
   g_array_unref(result->stages);
   g_array_unref(result->path);
+  g_array_unref(result->decisions);
   g_array_unref(result->constants);
   g_ptr_array_unref(result->tracks);
   g_ptr_array_unref(result->warnings);
@@ -129,6 +137,15 @@ void result_add_stage(Result *result, const char *name, double busy_s)
   const StageUse stage = { .name = g_strdup(name), .busy_s = busy_s };
 
   g_array_append_val(result->stages, stage);
+}
+
+void result_add_decision(Result *result, const Decision *decision)
+{
+  Decision copy = *decision;
+
+  copy.codec = g_strdup(decision->codec);
+  copy.algorithm = g_strdup(decision->algorithm);
+  g_array_append_val(result->decisions, copy);
 }
 
 void result_add_path(Result *result, const char *name, double start_s, double end_s)
@@ -234,6 +251,14 @@ static bool check_uses(const Result *result, GError **error)
     const StageUse *stage = &g_array_index(result->stages, StageUse, i);
     if (!is_quantity(stage->busy_s))
       return blame("stages.busy_s", stage->busy_s, "finite and not negative", error);
+  }
+  for (guint i = 0; i < result->decisions->len; i++) {
+    const Decision *decision = &g_array_index(result->decisions, Decision, i);
+    if (!is_quantity(decision->messages))
+      return blame("decisions.messages", decision->messages, "finite and not negative",
+                   error);
+    if (!is_quantity(decision->size_B))
+      return blame("decisions.size_B", decision->size_B, "finite and not negative", error);
   }
   return true;
 }

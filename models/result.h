@@ -32,6 +32,14 @@ typedef struct {
   double start_s, end_s;
 } PathStep;
 
+/** Messages that a strategy has sent by one codec and one algorithm, per iteration. */
+typedef struct {
+  char *codec;     /**< "none", "topk 1 %" */
+  char *algorithm; /**< "ring/simple" */
+  double messages;
+  double size_B; /**< of all of them */
+} Decision;
+
 /** A stretch of time on one track of a representative worker. */
 typedef struct {
   guint track; /**< index into Result.tracks */
@@ -84,6 +92,8 @@ typedef struct {
   GArray *links;       /**< of LinkUse, tiers in use */
   GArray *stages;      /**< of StageUse, in pipeline order */
   GArray *path;        /**< of PathStep: the critical path of the last iteration */
+  GArray *decisions;   /**< of Decision; empty unless the strategy decides */
+  guint n_redecisions; /**< how often it has changed its mind, warm-up included */
   GArray *constants;   /**< of Constant */
   GPtrArray *warnings; /**< of char *: sentences that a reader should not miss */
 
@@ -133,6 +143,7 @@ void result_add_stage(Result *result, const char *name, double busy_s);
 void result_add_path(Result *result, const char *name, double start_s, double end_s);
 /** At the begin; what is called the same as the step behind it becomes a part of that. */
 void result_prepend_path(Result *result, const char *name, double start_s, double end_s);
+void result_add_decision(Result *result, const Decision *decision);
 void result_add_constant(Result *result, const Constant *constant);
 void result_add_warning(Result *result, const char *sentence);
 void result_add_track(Result *result, const char *name);

@@ -103,8 +103,24 @@ bool composition_check(const Composition *composition, const Compression *compre
   return replaceable;
 }
 
+void codec_choice_clear(CodecChoice *choice)
+{
+  param_clear(choice->codec->info.params, choice->params);
+  g_free(choice->params);
+  g_free(choice->name);
+}
+
+static void choices_clear(Choices *choices)
+{
+  for (guint i = 0; choices->codecs != NULL && i < choices->codecs->len; i++)
+    codec_choice_clear(&g_array_index(choices->codecs, CodecChoice, i));
+  g_clear_pointer(&choices->codecs, g_array_unref);
+  g_clear_pointer(&choices->ends, g_array_unref);
+}
+
 void composition_clear(Composition *composition)
 {
+  choices_clear(&composition->choices);
   if (composition->schedule != NULL)
     composition->schedule->free(composition->schedule_state);
   if (composition->pipeline.resources != NULL)

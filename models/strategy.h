@@ -92,6 +92,24 @@ typedef struct {
   const Compression *compression; /**< NULL: gradients travel as they are */
 } StrategyContext;
 
+/** A codec that units may take. */
+typedef struct {
+  const CodecOps *codec;
+  void *params; /**< its own; owned */
+  char *name;   /**< with what tells it from others: "topk 1 %"; owned */
+} CodecChoice;
+
+void codec_choice_clear(CodecChoice *choice);
+
+/** What a strategy leaves to be chosen for every unit, in every iteration. */
+typedef struct {
+  GArray *codecs; /**< of CodecChoice, beside travelling as they are; NULL: there is
+                       nothing to choose */
+  GArray *ends;   /**< guint32 per unit: the number after its last gradient */
+  double drift;   /**< decide anew when measured times differ so much */
+  double gain;    /**< share by which a new decision must end sooner than the old */
+} Choices;
+
 /** When servers answer. */
 typedef enum {
   CONSISTENCY_SYNC,  /**< all nodes have pushed */
@@ -130,6 +148,7 @@ typedef struct {
   bool cuts_messages;    /**< some gradient, as large as its message, travels in pieces */
   guint optimizer_ranks; /**< GPUs that share one optimizer step; 0: each takes it all */
   MemoryShards shards;   /**< what a GPU holds of the model */
+  Choices choices;       /**< codecs, where the strategy itself chooses them */
 } Composition;
 
 typedef struct {
@@ -138,6 +157,12 @@ typedef struct {
   /** Where it encodes. With COMPRESS_TENSORS the pipeline begins with the encode stage,
    *  which tensors pass, one after another, before the schedule hears of them. */
   CompressionPlace place;
+
+  /** It chooses codecs itself (Composition.choices), by the rules of "compression". */
+  bool chooses;
+
+  /** Does @p params make sense? For what ParamSpec cannot say (lists). May be NULL. */
+  bool (*check)(const void *params, GError **error);
 
   /** Fill @p out, which composition_clear() frees. Required. */
   void (*compose)(const void *params, const StrategyContext *context, Composition *out);
@@ -152,6 +177,7 @@ extern const StrategyOps strategy_bytescheduler;
 extern const StrategyOps strategy_mg_wfbp;
 extern const StrategyOps strategy_bandwidth_policy;
 extern const StrategyOps strategy_predictive;
+extern const StrategyOps strategy_adaptive;
 extern const StrategyOps strategy_zero;
 extern const StrategyOps strategy_fsdp;
 extern const StrategyOps strategy_byteps;

@@ -10,6 +10,7 @@ const ModuleInfo *const strategy_table[] = {
   &strategy_bytescheduler.info,
   &strategy_bandwidth_policy.info,
   &strategy_predictive.info,
+  &strategy_adaptive.info,
   &strategy_zero.info,
   &strategy_fsdp.info,
   &strategy_byteps.info,

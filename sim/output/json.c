@@ -62,6 +62,24 @@ static void write_stages(JsonEmit *emit, const Result *result)
   json_close(emit, ']');
 }
 
+static void write_decisions(JsonEmit *emit, const Result *result)
+{
+  if (result->decisions->len == 0)
+    return;
+  json_double(emit, "redecisions", result->n_redecisions);
+  json_open(emit, "decisions", '[');
+  for (guint i = 0; i < result->decisions->len; i++) {
+    const Decision *decision = &g_array_index(result->decisions, Decision, i);
+    json_open(emit, NULL, '{');
+    json_text(emit, "codec", decision->codec);
+    json_text(emit, "algorithm", decision->algorithm);
+    json_double(emit, "messages", decision->messages);
+    json_double(emit, "size_B", decision->size_B);
+    json_close(emit, '}');
+  }
+  json_close(emit, ']');
+}
+
 static void write_path(JsonEmit *emit, const Result *result)
 {
   if (result->path->len == 0)
@@ -230,6 +248,7 @@ static void write_result(JsonEmit *emit, const Result *result, bool private)
   json_close(emit, '}');
   write_links(emit, result);
   write_stages(emit, result);
+  write_decisions(emit, result);
   write_path(emit, result);
   write_intervals(emit, result);
   write_warnings(emit, result);

@@ -154,6 +154,33 @@ static bool read_stages(const cJSON *object, Result *result, GError **error)
   return true;
 }
 
+static bool read_decisions(const cJSON *object, Result *result, GError **error)
+{
+  const cJSON *item, *array = member(object, "decisions");
+
+  if (array == NULL)
+    return true;
+  if (!to_guint(member(object, "redecisions"), "redecisions", &result->n_redecisions,
+                error) ||
+      (array = array_of(object, "decisions", error)) == NULL)
+    return false;
+  cJSON_ArrayForEach(item, array)
+  {
+    g_autofree char *codec = NULL, *algorithm = NULL;
+    Decision decision = { 0 };
+    if (!to_text(member(item, "codec"), "decisions.codec", &codec, error) ||
+        !to_text(member(item, "algorithm"), "decisions.algorithm", &algorithm, error) ||
+        !to_double(member(item, "messages"), "decisions.messages", &decision.messages,
+                   error) ||
+        !to_double(member(item, "size_B"), "decisions.size_B", &decision.size_B, error))
+      return false;
+    decision.codec = codec;
+    decision.algorithm = algorithm;
+    result_add_decision(result, &decision);
+  }
+  return true;
+}
+
 static bool read_path(const cJSON *object, Result *result, GError **error)
 {
   const cJSON *item;
@@ -353,9 +380,9 @@ static Result *read_result(const cJSON *root, const cJSON *object, GError **erro
   if (!read_fields(object, result_fields, result, error) ||
       !read_fields(member(object, "latency_s"), result_latency_fields, result, error) ||
       !read_links(object, result, error) || !read_stages(object, result, error) ||
-      !read_path(object, result, error) || !read_intervals(object, result, error) ||
-      !read_warnings(object, result, error) || !read_constants(object, result, error) ||
-      !read_engine(root, object, result, error) ||
+      !read_decisions(object, result, error) || !read_path(object, result, error) ||
+      !read_intervals(object, result, error) || !read_warnings(object, result, error) ||
+      !read_constants(object, result, error) || !read_engine(root, object, result, error) ||
       !read_timeline(member(object, "timeline"), result, error))
     return NULL;
   if (!result_check(result, &broken)) {

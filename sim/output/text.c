@@ -145,6 +145,28 @@ static void append_codec(const Result *result, GString *out)
   append_row(out, "compression", row);
 }
 
+/* Of a strategy that chooses codecs. */
+static void append_decisions(const Result *result, GString *out)
+{
+  for (guint i = 0; i < result->decisions->len; i++) {
+    const Decision *decision = &g_array_index(result->decisions, Decision, i);
+    g_autofree char *codec = show_plain(decision->codec);
+    g_autofree char *algorithm = show_plain(decision->algorithm);
+    g_autofree char *messages = show_number(decision->messages, 4);
+    g_autofree char *size = show_bytes(decision->size_B);
+    g_autofree char *row =
+      g_strdup_printf("%s by %s: %s message%s, %s", codec, algorithm, messages,
+                      decision->messages == 1 ? "" : "s", size);
+    append_row(out, i == 0 ? "chosen" : "", row);
+  }
+  if (result->n_redecisions > 0) {
+    g_autofree char *times =
+      g_strdup_printf("%u time%s, as measured times drifted", result->n_redecisions,
+                      result->n_redecisions == 1 ? "" : "s");
+    append_row(out, "chosen anew", times);
+  }
+}
+
 static void append_note(const Result *result, GString *out)
 {
   if (!result_is_coded(result) || result->codec_note == NULL || *result->codec_note == '\0')
@@ -311,6 +333,7 @@ static void append_report(const Result *result, bool colour, GString *out)
   append_shares(result, out);
   append_latency(result, out);
   append_codec(result, out);
+  append_decisions(result, out);
   append_memory(result, colour, out);
   append_split(result, colour, out);
   append_stages(result, out);

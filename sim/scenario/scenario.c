@@ -81,12 +81,17 @@ static void bind_name(Binder *binder, const Section *root, Setup *setup)
 static void bind_strategy(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
+  g_autoptr(GError) error = NULL;
   const Section section = bind_section(binder, root, "strategy", &strategy_choice, &path);
 
   effective_open(binder->effective, "strategy");
   setup->strategy = (const StrategyOps *)bind_module(binder, &section, &strategy_choice,
                                                      &setup->strategy_params);
   effective_close(binder->effective);
+  if (setup->strategy != NULL && setup->strategy->check != NULL &&
+      problems_count(binder->problems) == 0 &&
+      !setup->strategy->check(setup->strategy_params, &error))
+    bind_blame(binder, &section, "", NULL, error->message);
 }
 
 static void bind_library(Binder *binder, const Section *root, Setup *setup)
@@ -114,10 +119,13 @@ static void check_compression(const Binder *binder, const Section *section,
       setup->model == NULL)
     return;
   if (setup->strategy->place == COMPRESS_NOTHING) {
-    g_autofree char *cause = g_strdup_printf("strategy %s takes no codec but \"none\": "
-                                             "write that, or choose another strategy, such "
-                                             "as ddp, horovod or byteps",
-                                             setup->strategy->info.name);
+    g_autofree char *cause = g_strdup_printf(
+      setup->strategy->chooses
+        ? "strategy %s chooses codecs itself: list it in strategy.codecs, such as "
+          "[{\"codec\": \"topk\", \"ratio\": \"1 %%\"}], and leave it out here"
+        : "strategy %s takes no codec but \"none\": write that, or choose another "
+          "strategy, such as ddp, horovod or byteps",
+      setup->strategy->info.name);
     bind_blame(binder, section, "codec", bind_member(section, "codec"), cause);
     return;
   }
@@ -132,6 +140,32 @@ static void check_compression(const Binder *binder, const Section *section,
     bind_blame(binder, section, "", NULL, error->message);
 }
 
+/* The same of the codecs that the strategy chooses from. */
+static void check_choices(const Binder *binder, const Section *section, const Setup *setup)
+{
+  g_auto(Composition) composition = { 0 };
+
+  if (problems_count(binder->problems) > 0 || setup->model == NULL ||
+      !setup->strategy->chooses)
+    return;
+  if (setup->compression.nodes_per_rack > 0) {
+    bind_blame(binder, section, "nodes_per_rack", bind_member(section, "nodes_per_rack"),
+               "this strategy chooses codecs for the exchange of all nodes: leave it out, "
+               "or choose another strategy, such as ddp");
+    return;
+  }
+  g_autoptr(Workload) workload = assembly_workload(setup, 0, NULL);
+  assembly_compose(setup, workload, NULL, &composition);
+  g_autoptr(GPtrArray) choices = assembly_choices(setup, workload, &composition);
+  for (guint i = 0; i < choices->len; i++) {
+    g_autoptr(GError) error = NULL;
+    if (compression_check(g_ptr_array_index(choices, i), &error))
+      continue;
+    g_autofree char *cause = g_strdup_printf("strategy.codecs[%u]: %s", i, error->message);
+    bind_blame(binder, section, "", NULL, cause);
+  }
+}
+
 static void bind_compression(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
@@ -144,7 +178,8 @@ static void bind_compression(Binder *binder, const Section *root, Setup *setup)
   effective_open(binder->effective, "compression");
   setup->codec =
     (const CodecOps *)bind_module(binder, &section, choice, &setup->codec_params);
-  if (setup->codec != &codec_none && setup->codec != NULL) {
+  if (setup->codec != NULL && (setup->codec != &codec_none ||
+                               (setup->strategy != NULL && setup->strategy->chooses))) {
     param_set_defaults(compression_params, &setup->compression);
     bind_params(binder, &section, compression_params, &setup->compression);
     param_set_defaults(device, &setup->compression);
@@ -155,6 +190,7 @@ static void bind_compression(Binder *binder, const Section *root, Setup *setup)
       !setup->codec->check(setup->codec_params, &error))
     bind_blame(binder, &section, "", NULL, error->message);
   check_compression(binder, &section, setup);
+  check_choices(binder, &section, setup);
 }
 
 static void bind_run(Binder *binder, const Section *root, RunSpec *run)

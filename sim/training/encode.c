@@ -20,6 +20,11 @@ static guint n_full_iterations(const Job *job)
   return share > 0 ? run->warmup + (guint)round(share * run->iterations) : 0;
 }
 
+bool job_is_coded(const Job *job)
+{
+  return job->compression != NULL || job->choices->len > 0;
+}
+
 bool job_encodes_in(const Job *job, guint iteration)
 {
   return job->compression != NULL && iteration >= n_full_iterations(job);
@@ -83,7 +88,9 @@ static void encode_piece(const Job *job, Item *item)
 void job_encode_item(Job *job, Item *item)
 {
   item->is_encoded = job->encodes;
-  if (job->encodes && compression_place(job->compression) == COMPRESS_PIECES)
+  if (job->chooser != NULL)
+    item->is_encoded = chooser_encode(job->chooser, &item->unit, &item->encoding);
+  else if (job->encodes && compression_place(job->compression) == COMPRESS_PIECES)
     encode_piece(job, item);
   else if (job->encodes && item->unit.n_parts > 1)
     item->encoding = compression_encode_part(
@@ -91,7 +98,7 @@ void job_encode_item(Job *job, Item *item)
       item->unit.n_parts);
   else if (job->encodes)
     item->encoding = compression_encode(job->compression, item->unit.gradients);
-  if (job->compression != NULL && job->timeline.measuring)
+  if (job_is_coded(job) && job->timeline.measuring)
     count(item, &job->timeline);
 }
 

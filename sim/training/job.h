@@ -11,6 +11,7 @@
 
 #include "models/crew.h"
 #include "sim/base/rng.h"
+#include "sim/training/chooser.h"
 #include "sim/training/journal.h"
 #include "sim/training/timeline.h"
 #include "sim/training/training.h"
@@ -95,6 +96,8 @@ struct Job {
   Composition *composition;
   Exchange *exchange;
   const Compression *compression; /**< NULL: gradients travel as they are */
+  Chooser *chooser;               /**< of codecs, unit by unit; NULL: none */
+  const GPtrArray *choices;       /**< of Compression: what it chooses from; may be empty */
   Journal *journal;               /**< NULL: nobody reads it */
   bool encodes;                   /**< this iteration's gradients are compressed */
   void *full_schedule_state;      /**< of the iterations that are not, if any; else NULL */
@@ -202,6 +205,8 @@ void worker_compute(Worker *worker, double alone_s);
 
 /** The state that the schedule goes by in this iteration. */
 void *job_schedule_state(const Job *job);
+/** May any gradient ever be compressed? */
+bool job_is_coded(const Job *job);
 /** Are the gradients of this iteration compressed? */
 bool job_encodes_in(const Job *job, guint iteration);
 /** Where units begin: 1 if their tensors passed stage 0 before the schedule knew them. */

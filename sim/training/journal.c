@@ -50,6 +50,8 @@ bool journal_check(const Setup *setup, const Composition *composition, guint n_w
     cause = "waits in the middle of an iteration";
   else if (setup->codec != &codec_none)
     cause = "is asked to compress: set compression.codec=none";
+  else if (composition->choices.codecs != NULL && composition->choices.codecs->len > 0)
+    cause = "may compress: leave codecs out";
   if (cause == NULL && (setup->compute.jitter > 0 || n_workers > 1)) {
     g_set_error_literal(error, SIM_ERROR, SIM_ERROR_VALUE,
                         "ranks compute unlike one another; an iteration can be told only "

@@ -6,6 +6,15 @@
 
 #include <string.h>
 
+static bool assumes_shapes(const Job *job)
+{
+  bool any = job->compression != NULL && compression_assumes_shapes(job->compression);
+
+  for (guint i = 0; i < job->choices->len; i++)
+    any |= compression_assumes_shapes(g_ptr_array_index(job->choices, i));
+  return any;
+}
+
 static void note_assumed_shapes(const Job *job, Result *result)
 {
   Constant constant = { .name = (char *)"workload.model tensors without a shape",
@@ -13,7 +22,7 @@ static void note_assumed_shapes(const Job *job, Result *result)
                         .source = (char *)"assumed: the best case of the codec",
                         .assumed = true };
 
-  if (job->compression != NULL && compression_assumes_shapes(job->compression))
+  if (assumes_shapes(job))
     result_add_constant(result, &constant);
 }
 
@@ -93,9 +102,8 @@ static void measure_speed(const Job *job, Result *result)
 
 static void measure_memory(const Job *job, Result *result)
 {
-  const double codec_B = job->compression == NULL
-                           ? 0
-                           : compression_state_B(job->compression) + job->timeline.buffer_B;
+  const double codec_B =
+    assembly_codec_B(job->compression, job->choices) + job->timeline.buffer_B;
   const MemoryUse use =
     assembly_least_memory(job->setup, job->workload, job->composition, codec_B);
 
@@ -154,7 +162,7 @@ static double floor_of(const Job *job)
 {
   double floor_s = 0;
 
-  if (job->compression == NULL)
+  if (!job_is_coded(job))
     return exchange_floor_s(job->exchange, COLL_ALL_REDUCE, job->workload->gradient_B);
   for (guint kind = 0; kind < COLL_N_KINDS; kind++) {
     const double size_B = job->timeline.collective_B[kind] / job->n_measured;
@@ -202,7 +210,7 @@ static void measure_exchange(const Job *job, Result *result)
   const GArray *stages = job->composition->pipeline.stages;
   const Stage *stage = first_collective(job);
   const Timeline *timeline = &job->timeline;
-  const bool coded = job->compression != NULL;
+  const bool coded = job_is_coded(job);
   const double largest_B = coded ? timeline->largest_round_B : timeline->largest_unit_B;
 
   for (guint s = 0; s < stages->len; s++)
@@ -224,7 +232,7 @@ static void measure_exchange(const Job *job, Result *result)
     result->bottleneck = g_strdup(moves_bottleneck(job, largest_B));
     return;
   }
-  if (coded && compression_moves(job->compression) != 0) {
+  if (job->compression != NULL && compression_moves(job->compression) != 0) {
     result->algorithm = g_strdup("racks/ring");
     result->bottleneck =
       g_strdup(exchange_bottleneck(job->exchange, COLL_ALL_REDUCE, largest_B));
@@ -264,6 +272,8 @@ void job_measure(const Job *job, const TrainingConfig *config, Result *result)
   measure_exchange(job, result);
   job_tell_critical_path(job, result);
   warn(job, result);
+  if (job->chooser != NULL)
+    chooser_tell(job->chooser, job->n_measured, result);
   result->replicas = 1;
   if (job->timeline.traced) {
     result->last_start_s = job->last_from_s;

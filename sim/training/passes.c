@@ -216,6 +216,8 @@ static void begin_round(Worker *worker)
     job->n_reporters[i] = 0;
     job->pending_of_layer[workload_gradient(job->workload, i)->layer]++;
   }
+  if (job->chooser != NULL)
+    chooser_begin(job->chooser, engine_now_s(job->engine), job->ready_s);
   job->composition->schedule->begin(job_schedule_state(job), job->n_rounds++,
                                     engine_now_s(job->engine));
 }

@@ -222,6 +222,17 @@ static void transfer(Job *job, const ExchangePhase *phase)
                         engine_now_s(job->engine));
 }
 
+/* For who chooses codecs by what transfers take. */
+static void tell_chooser(const Item *item, CollKind kind, double size_B,
+                         const LibraryChoice *choice, double took_s)
+{
+  const Job *job = item->job;
+
+  if (job->chooser != NULL && item->route == ROUTE_GRADIENTS)
+    chooser_observe(job->chooser, &(ChooserMessage){ &item->unit, kind, choice, size_B,
+                                                     took_s, job->timeline.measuring });
+}
+
 static void run_collective(const Server *server, const Item *item, CollKind kind,
                            double size_B)
 {
@@ -246,6 +257,7 @@ static void run_collective(const Server *server, const Item *item, CollKind kind
   job_end_kernels(job, &kernels);
   timeline_arrive(&job->timeline, engine_now_s(job->engine));
   note_collective(server, item, kind, size_B, &choice, start_s);
+  tell_chooser(item, kind, size_B, &choice, engine_now_s(job->engine) - from_s);
   exchange_observe(job->exchange, kind, &choice, size_B,
                    engine_now_s(job->engine) - from_s);
 }

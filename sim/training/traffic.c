@@ -7,6 +7,13 @@ typedef struct {
   guint index;
 } Traffic;
 
+static void idle_until(Job *job, double time_s)
+{
+  while (!job->closing && engine_now_s(job->engine) < time_s &&
+         engine_signal_wait_until(job->traffic_ends, time_s))
+    continue;
+}
+
 static void exchange_over_and_over(void *data)
 {
   g_autofree Traffic *traffic = data;
@@ -15,18 +22,16 @@ static void exchange_over_and_over(void *data)
     &g_array_index(job->setup->cluster.other_jobs, OtherJob, traffic->index);
   const ExchangePhase phase =
     exchange_traffic(job->exchange, traffic->index, (double)other->size_B);
-  const double begun_s = engine_now_s(job->engine);
+  const double begun_s = engine_now_s(job->engine) + other->from_s;
 
+  idle_until(job, begun_s);
   for (guint64 turn = 1; !job->closing; turn++) {
     engine_sleep(job->engine, phase.wait_s);
     const double start_s = engine_now_s(job->engine);
     exchange_transfer(job->engine, &phase);
     timeline_add_transfer(&job->timeline, job->exchange, &phase, start_s,
                           engine_now_s(job->engine));
-    const double next_s = begun_s + (double)turn * other->every_s;
-    while (!job->closing && engine_now_s(job->engine) < next_s &&
-           engine_signal_wait_until(job->traffic_ends, next_s))
-      continue;
+    idle_until(job, begun_s + (double)turn * other->every_s);
   }
 }
 

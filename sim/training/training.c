@@ -64,12 +64,14 @@ typedef struct {
   Compression *compression; /* NULL: none */
   Workload *messages;       /* the workload as schedules see it; NULL: as it is */
   Composition composition;
-  double alone_s;   /* an iteration on one GPU that shares nothing */
-  Composition full; /* for a codec's warm-up, which sends full gradients; may be empty */
+  double alone_s;     /* an iteration on one GPU that shares nothing */
+  GPtrArray *choices; /* of Compression: what the strategy itself chooses from */
+  Composition full;   /* for a codec's warm-up, which sends full gradients; may be empty */
 } Training;
 
 static void training_clear(Training *training)
 {
+  g_clear_pointer(&training->choices, g_ptr_array_unref);
   composition_clear(&training->composition);
   composition_clear(&training->full);
   compression_workload_free(training->messages);
@@ -119,6 +121,7 @@ static bool training_init(Training *self, const Setup *setup, GError **error)
   }
   assembly_compose(setup, self->messages != NULL ? self->messages : self->workload,
                    self->compression, &self->composition);
+  self->choices = assembly_choices(setup, self->workload, &self->composition);
   self->alone_s = alone_s(self, &setup->cluster);
   for (guint kind = 0; kind < self->workloads->len; kind++) {
     Workload *workload = g_ptr_array_index(self->workloads, kind);
@@ -147,9 +150,11 @@ static bool check_servers(const Setup *setup, const Composition *composition,
 }
 
 /* What the stages of a strategy ask of the exchange. */
-static Exchange *lay_exchange(const Setup *setup, const Composition *composition,
-                              const Compression *compression, bool by_node, GError **error)
+static Exchange *lay_exchange(const Setup *setup, const Training *training, bool by_node,
+                              GError **error)
 {
+  const Composition *composition = &training->composition;
+  const Compression *compression = training->compression;
   const GArray *stages = composition->pipeline.stages;
   g_autofree guint *machines = g_new(guint, composition->n_servers + 1);
   ExchangeNeeds needs = { .machines = machines,
@@ -174,6 +179,8 @@ static Exchange *lay_exchange(const Setup *setup, const Composition *composition
   }
   if (compression != NULL)
     needs.kinds |= compression_kinds(compression);
+  for (guint i = 0; i < training->choices->len; i++)
+    needs.kinds |= compression_kinds(g_ptr_array_index(training->choices, i));
   if (compression != NULL && compression_moves(compression) != 0) {
     needs.moves |= compression_moves(compression);
     needs.rack_nodes = setup->compression.nodes_per_rack;
@@ -289,6 +296,21 @@ static bool run_fleet(const Job *job, const Crews *crews, const TrainingConfig *
   return ran;
 }
 
+/* NULL if there is nothing to choose. */
+static Chooser *new_chooser(const Training *training, const Exchange *exchange)
+{
+  const ChooserConfig config = { .composition = &training->composition,
+                                 .compressions = training->choices,
+                                 .workload = training->workload,
+                                 .exchange = exchange };
+
+  if (training->composition.choices.codecs == NULL ||
+      topology_n_gpus(exchange_topology(exchange)) < 2 ||
+      workload_n_gradients(training->workload) == 0)
+    return NULL;
+  return chooser_new(&config);
+}
+
 Result *training_forecast(const Setup *setup, const TrainingConfig *config, GError **error)
 {
   const EngineConfig engine_config = { .fold = config->fold,
@@ -306,8 +328,7 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
   }
   if (fleet && !check_fleet(setup, &training.composition, error))
     return NULL;
-  g_autoptr(Exchange) exchange =
-    lay_exchange(setup, &training.composition, training.compression, fleet, error);
+  g_autoptr(Exchange) exchange = lay_exchange(setup, &training, fleet, error);
   if (exchange == NULL)
     return NULL;
 
@@ -319,11 +340,14 @@ Result *training_forecast(const Setup *setup, const TrainingConfig *config, GErr
   g_autoptr(Crews) crews =
     crews_new(&setup->cluster, rng_hash(setup->run.seed, config->replica, 0));
   g_autoptr(Result) result = result_new();
+  g_autoptr(Chooser) chooser = new_chooser(&training, exchange);
   Job job = { .setup = setup,
               .workload = training.workload,
               .workloads = training.workloads,
               .composition = &training.composition,
               .compression = training.compression,
+              .chooser = chooser,
+              .choices = training.choices,
               .alone_s = training.alone_s,
               .full_schedule_state = training.full.schedule_state,
               .exchange = exchange,

@@ -36,6 +36,7 @@ static const char *const strategies[] = {
   "\"name\": \"bytescheduler\"",
   "\"name\": \"mg_wfbp\"",
   "\"name\": \"predictive\"",
+  "\"name\": \"adaptive\", \"codecs\": [{\"codec\": \"onebit\"}]",
   "\"name\": \"bandwidth_policy\", \"streams\": 2",
   "\"name\": \"zero\", \"stage\": 2",
   "\"name\": \"zero\", \"stage\": 3, \"stage3_max_reuse_distance\": 0",
