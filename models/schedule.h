@@ -60,6 +60,8 @@ typedef struct {
 
 typedef struct {
   ModuleInfo info; /**< no params of its own: a strategy passes its own struct */
+  bool forgets;    /**< what it does after begin() depends on nothing before, nor on the
+                        time or number of the iteration */
 
   /** @p params is what the strategy documents. Transfer: freed with free(). Required. */
   void *(*new)(const void *params, const Workload *workload);

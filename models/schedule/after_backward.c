@@ -71,6 +71,7 @@ const ScheduleOps schedule_after_backward = {
     .summary = "all gradients after the whole backward pass",
     .source = "NVIDIA apex DistributedDataParallel, delay_allreduce",
   },
+  .forgets = true,
   .new = after_backward_new,
   .free = after_backward_free,
   .begin = after_backward_begin,

@@ -87,6 +87,7 @@ const ScheduleOps schedule_keyed = {
     .summary = "every gradient when it is ready, in pieces that know their server",
     .source = "byteps 0.2.5 operations.cc; MXNet kvstore_dist.h, p3store.h",
   },
+  .forgets = true,
   .new = keyed_new,
   .free = keyed_free,
   .begin = keyed_begin,

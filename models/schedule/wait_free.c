@@ -62,6 +62,7 @@ const ScheduleOps schedule_wait_free = {
     .summary = "every gradient alone, as soon as it is ready",
     .source = "Zhang et al., Poseidon, USENIX ATC 2017",
   },
+  .forgets = true,
   .new = wait_free_new,
   .free = wait_free_free,
   .begin = wait_free_begin,

@@ -13,7 +13,9 @@ typedef struct {
 
 void job_begin_passages(Job *job)
 {
-  job->passages = g_array_new(FALSE, FALSE, sizeof(Passage));
+  if (job->passages == NULL)
+    job->passages = g_array_new(FALSE, FALSE, sizeof(Passage));
+  g_array_set_size(job->passages, 0);
 }
 
 void job_note_passage(Job *job, const Item *item, const Lane *lane, double start_s)

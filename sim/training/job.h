@@ -147,6 +147,11 @@ struct Job {
   double last_from_s;                    /**< begin of the last iteration */
   double n_measured;                     /**< iterations between them */
 
+  /* See repeat.c. */
+  bool may_repeat;
+  bool was_idle;   /**< when the last round ended nothing was under way */
+  guint resume_at; /**< iterations before this one need not be simulated */
+
   /* One node's of a fleet (fleet.h). */
   Fleet *fleet; /**< NULL: it is all nodes' */
   Job *lead;    /**< which has the servers' queues; NULL: the job itself */
@@ -183,6 +188,14 @@ guint job_n_others(const Job *job);
 void job_begin_traffic(Job *job);
 /** After Job.closing is set. */
 void job_end_traffic(Job *job);
+/* repeat.c: iterations that are copies of one another. */
+
+/** Are all iterations but the first the same, whenever nothing is under way between them? */
+bool job_may_repeat(const Job *job, const TrainingConfig *config);
+/** All gradients have been synchronised. */
+void job_end_round(Job *job);
+/** After the run: those of the iterations that were not simulated. */
+void job_repeat_latencies(Job *job);
 
 /* critical.c: what the last iteration waited for. */
 

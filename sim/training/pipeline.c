@@ -92,6 +92,7 @@ static void synchronise(Job *job, const Item *item, guint32 gradient)
     job->rounds_done++;
     if (!crosses)
       decide(job, item);
+    job_end_round(job);
   }
 }
 

@@ -260,9 +260,12 @@ static bool run_job(Job *job, const Crews *crews, const TrainingConfig *config,
     return false;
   }
   timeline_init(&job->timeline, config->traced, pipeline->stages->len, result);
+  job->may_repeat = job_may_repeat(job, config);
   const bool ran = engine_run(job->engine, job_run, job, error);
-  if (ran)
+  if (ran) {
+    job_repeat_latencies(job);
     job_measure(job, config, result);
+  }
   job_clear(job);
   return ran;
 }

@@ -121,7 +121,8 @@ static void tell_time(Job *job, guint iteration)
     return;
   }
   job->last_from_s = now_s;
-  if (iteration + 1 == run->warmup + run->iterations)
+  if (iteration + 1 == run->warmup + run->iterations ||
+      (job->may_repeat && iteration == run->warmup))
     job_begin_passages(job);
   if (iteration == run->warmup) {
     job->measured_from_s = now_s;
@@ -144,7 +145,8 @@ static void run_iterations(void *data)
   Job *job = worker->job;
   const guint n = job->setup->run.warmup + job->setup->run.iterations;
 
-  for (; worker->iteration < n; worker->iteration++) {
+  for (; worker->iteration < n;
+       worker->iteration = MAX(worker->iteration + 1, job->resume_at)) {
     if (worker->leads)
       tell_time(job, worker->iteration);
     worker_iterate(worker);
