@@ -12,9 +12,6 @@ const char *const placement_names[] = {
 /* A prime that spreads keys: BytePS and MXNet use the same. */
 #define SPREAD 9973
 
-/* Hash_Mixed_Mode looks at this many classes of keys: BYTEPS_MIXED_MODE_BOUND. */
-#define MIXED_MODE_BOUND 101
-
 double placement_mixed_share(guint n_nodes, guint n_extra)
 {
   const double n = n_nodes, k = n_extra;
@@ -65,16 +62,16 @@ static guint least_loaded(const ServerParts *parts, const double *load_B, double
   return best;
 }
 
-/* Hashed: mixed mode draws first whether the key goes to an extra server. */
+/* Hashed: mixed mode draws first whether the key goes to an extra server, by djb2 whatever
+ * hash is asked for. */
 static guint hashed(Placement placement, const ServerParts *parts, guint64 key)
 {
-  const guint64 hash = hash_key(placement, key);
   const guint n_others = parts->n_servers - parts->n_extra;
 
   if (parts->extra_share < 0 || parts->n_extra == 0 || n_others == 0)
-    return (guint)(hash % parts->n_servers);
-  const guint64 class = hash % MIXED_MODE_BOUND;
-  return (double)class < parts->extra_share * MIXED_MODE_BOUND
+    return (guint)(hash_key(placement, key) % parts->n_servers);
+  const guint64 class = djb2(key) % parts->bound;
+  return (double)class < parts->extra_share * parts->bound
            ? (guint)(djb2(class) % parts->n_extra)
            : parts->n_extra + (guint)(djb2(class) % n_others);
 }

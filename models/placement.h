@@ -28,6 +28,8 @@ typedef struct {
   guint n_extra;      /**< of them, the first: on machines of their own */
   double extra_share; /**< part of all bytes that the extra ones take together; the others
                            share the rest. Negative: all servers take equal parts */
+  guint bound; /**< classes of keys that a hash deals to the two kinds; at least as many as
+                    there are servers. Without a share: not looked at */
 } ServerParts;
 
 /**

@@ -164,6 +164,10 @@ typedef struct {
   /** Does @p params make sense? For what ParamSpec cannot say (lists). May be NULL. */
   bool (*check)(const void *params, GError **error);
 
+  /** Does the real system begin at all, on so many nodes? @return false with
+   *  SIM_ERROR_VALUE. NULL: always */
+  bool (*begins)(const void *params, guint n_nodes, GError **error);
+
   /** Fill @p out, which composition_clear() frees. Required. */
   void (*compose)(const void *params, const StrategyContext *context, Composition *out);
 } StrategyOps;

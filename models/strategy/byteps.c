@@ -18,6 +18,7 @@
  * server/server.cc; Y. Jiang et al., OSDI 2020.
  */
 #include "models/strategy/servers.h"
+#include "sim/base/registry.h"
 
 #include <math.h>
 
@@ -26,6 +27,7 @@ typedef struct {
   guint credit;
   guint servers;
   bool mixed_mode;
+  guint mixed_mode_bound;
   guint placement; /* Placement */
   bool cross_barrier;
   bool enable_async;
@@ -40,7 +42,8 @@ typedef struct {
 // clang-format off
 static const ParamSpec byteps_params[] = {
   { .key = "partition", .type = PARAM_BYTES, .offset = offsetof(BytepsParams, partition_B),
-    .fallback = "4096000 B", .min = 1024, .max = 1e12, .help = "largest piece of a tensor",
+    .fallback = "4096000 B", .min = 1024, .max = 1e12,
+    .help = "largest piece of a tensor, rounded up to pages of 4 KiB per GPU of a node",
     .origin = "byteps 0.2.5 global.cc, BYTEPS_PARTITION_BYTES" },
   { .key = "credit", .type = PARAM_COUNT, .offset = offsetof(BytepsParams, credit),
     .fallback = "4", .min = 1, .max = 1e6,
@@ -53,6 +56,10 @@ static const ParamSpec byteps_params[] = {
   { .key = "mixed_mode", .type = PARAM_BOOL, .offset = offsetof(BytepsParams, mixed_mode),
     .fallback = "false", .help = "the GPU machines sum beside the servers",
     .origin = "byteps 0.2.5 global.cc, BYTEPS_ENABLE_MIXED_MODE" },
+  { .key = "mixed_mode_bound", .type = PARAM_COUNT,
+    .offset = offsetof(BytepsParams, mixed_mode_bound), .fallback = "101", .min = 1, .max = 1e6,
+    .help = "classes of keys that its hash deals to both kinds, no fewer than servers",
+    .origin = "byteps 0.2.5 global.cc, BYTEPS_MIXED_MODE_BOUND" },
   { .key = "placement", .type = PARAM_NAME, .offset = offsetof(BytepsParams, placement),
     .names = placement_names, .fallback = "djb2", .help = "which server takes a partition",
     .origin = "byteps 0.2.5 global.cc, BYTEPS_KEY_HASH_FN" },
@@ -93,7 +100,6 @@ static const ParamSpec byteps_params[] = {
 static ServerParts parts_of(const BytepsParams *self, const StrategyContext *context)
 {
   const guint n = context->n_nodes;
-  const guint n_extra = MIN(self->servers, n);
 
   if (self->servers == 0)
     return (ServerParts){ .n_servers = n, .extra_share = -1 };
@@ -103,7 +109,43 @@ static ServerParts parts_of(const BytepsParams *self, const StrategyContext *con
                           .extra_share = -1 };
   return (ServerParts){ .n_servers = self->servers + n,
                         .n_extra = self->servers,
-                        .extra_share = placement_mixed_share(n, n_extra) };
+                        .extra_share = placement_mixed_share(n, self->servers),
+                        .bound = self->mixed_mode_bound };
+}
+
+/* Page of Linux on x86-64 [B]. */
+#define PAGE_B 4096
+
+/* BytePS rounds up, so that every GPU's part of a partition begins with a page. */
+static double partition_B(const BytepsParams *self, const StrategyContext *context)
+{
+  const guint64 step_B = (guint64)context->gpus_per_node * PAGE_B;
+  return (double)((self->partition_B + step_B - 1) / step_B * step_B);
+}
+
+/* What BytePS refuses when it begins. */
+static bool byteps_begins(const void *params, guint n_nodes, GError **error)
+{
+  const BytepsParams *self = params;
+  const guint n = self->servers + n_nodes;
+
+  if (!self->mixed_mode || self->servers == 0 || n_nodes == 1)
+    return true;
+  if (self->servers > n_nodes)
+    g_set_error(
+      error, SIM_ERROR, SIM_ERROR_VALUE,
+      "strategy.servers: %u servers for %u nodes: with mixed_mode BytePS takes no "
+      "more servers than nodes; fewer, or mixed_mode off",
+      self->servers, n_nodes);
+  else if (self->placement != PLACEMENT_IDEAL && self->mixed_mode_bound < n)
+    g_set_error(
+      error, SIM_ERROR, SIM_ERROR_VALUE,
+      "strategy.mixed_mode_bound: %u is less than the %u servers, of which %u are "
+      "the nodes; BytePS wants as many at least",
+      self->mixed_mode_bound, n, n_nodes);
+  else
+    return true;
+  return false;
 }
 
 static void byteps_compose(const void *params, const StrategyContext *context,
@@ -114,11 +156,11 @@ static void byteps_compose(const void *params, const StrategyContext *context,
   const ServersPlan plan = {
     .n_servers = parts.n_servers,
     .n_extra = parts.n_extra,
-    .pieces = placement_partitions(context->workload, (double)self->partition_B,
+    .pieces = placement_partitions(context->workload, partition_B(self, context),
                                    (Placement)self->placement, &parts),
     .first_layers_first = true,
     .consistency = self->enable_async ? CONSISTENCY_ASYNC : CONSISTENCY_SYNC,
-    .credit_B = (double)self->credit * (double)self->partition_B,
+    .credit_B = (double)self->credit * partition_B(self, context),
     .server_sum_Bps = self->server_engine_thread * self->server_sum_rate_Bps,
     .switch_gpus = self->pcie_switch_size,
     .host_sum_Bps = self->omp_thread_per_gpu * self->server_sum_rate_Bps,
@@ -139,5 +181,6 @@ const StrategyOps strategy_byteps = {
     .params_size = sizeof(BytepsParams),
   },
   .place = COMPRESS_PIECES,
+  .begins = byteps_begins,
   .compose = byteps_compose,
 };

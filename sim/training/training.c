@@ -111,6 +111,11 @@ static double alone_s(const Training *self, const ClusterSpec *cluster)
 
 static bool training_init(Training *self, const Setup *setup, GError **error)
 {
+  const StrategyOps *strategy = setup->strategy;
+
+  if (strategy->begins != NULL &&
+      !strategy->begins(setup->strategy_params, setup->cluster.n_nodes, error))
+    return false;
   if (!list_workloads(self, setup, error))
     return false;
   self->compression = assembly_compression(setup, self->workload);

@@ -213,7 +213,7 @@ static void test_every_byte_is_placed_once(void)
   g_autoptr(Workload) workload = workload_of_scenario(scenario);
 
   for (guint k = 1; k <= 9; k++) {
-    const ServerParts parts = { .n_servers = k, .n_extra = k / 2, .extra_share = 0.4 };
+    const ServerParts parts = { .n_servers = k, .n_extra = k / 2, .extra_share = 0.4, .bound = 101 };
     const ServerParts even = { .n_servers = k, .extra_share = -1 };
     g_autoptr(GArray) arrays = placement_big_arrays(workload, 1e6, k);
     g_autoptr(GArray) slices = placement_slices(workload, 40000, k);
