@@ -16,6 +16,12 @@ trap 'rm -f "$list" "$list.out"' EXIT
     trees-16384x8 ddp-200x8; do
     printf '%s\t%s run tests/bench/%s.json\n' $name "$program" $name
   done
+  for strategy in $("$program" list strategy | awk '{ print $1 }'); do
+    printf '200x8-%s\t%s run tests/bench/resnet50-200x8.json --set strategy={"name":"%s"}\n' \
+      "$strategy" "$program" "$strategy"
+  done
+  printf '200x8-byteps-50\t%s run tests/bench/resnet50-200x8.json --set %s\n' \
+    "$program" 'strategy={"name":"byteps","servers":50}'
   for name in chain-25x8 ddp-200x8; do
     printf '%s,unfolded\t%s run --fold=off tests/bench/%s.json\n' $name "$program" $name
   done
