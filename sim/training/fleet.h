@@ -14,8 +14,8 @@
 typedef struct Fleet Fleet;
 
 /** Pairs of nodes and servers: more are refused. Each has transfers of its own, which share
- *  links with all others: 64 nodes and 4 servers take a minute. */
-#define FLEET_MAX_PAIRS 256
+ *  links with all others: 64 nodes and 8 servers take two minutes. */
+#define FLEET_MAX_PAIRS 512
 
 /** What all of its jobs have in common. */
 typedef struct {
