@@ -2,6 +2,7 @@
  * @file bind_calibration.c
  * @brief The profile that a scenario names, and the measured times in it.
  */
+#include "calibrate/fit.h"
 #include "calibrate/interval.h"
 #include "models/topology.h"
 #include "models/transfer.h"
@@ -69,23 +70,98 @@ static double draw(const Binder *binder, const CalibrationCurve *curve)
   return exp(rng_max_normal(rng, 1) * curve->scatter);
 }
 
+/* The times of a curve as they were measured, a knot for each size: libraries do take less
+ * time for more where they change their way, though the laws are made monotone. Transfer:
+ * caller unrefs. */
+static GArray *measured_knots(const Profile *profile, const Sample *key)
+{
+  g_autoptr(GPtrArray) samples = g_ptr_array_new();
+  GArray *knots = g_array_new(FALSE, FALSE, sizeof(CalibrationKnot));
+
+  for (guint i = 0; i < profile->samples->len; i++)
+    if (sample_same_curve(key, g_ptr_array_index(profile->samples, i)))
+      g_ptr_array_add(samples, g_ptr_array_index(profile->samples, i));
+  g_autoptr(GArray) points = fit_points(samples);
+  const LawKnot *point = (const LawKnot *)(void *)points->data;
+  for (guint first = 0, next = 0; first < points->len; first = next) {
+    while (next < points->len && point[next].size == point[first].size)
+      next++;
+    const CalibrationKnot knot = { point[first].size,
+                                   point[(first + next - 1) / 2].time_s };
+    if (knot.size_B > 0)
+      g_array_append_val(knots, knot);
+  }
+  return knots;
+}
+
+/* Of a profile without samples. */
+static GArray *law_knots(const Law *law)
+{
+  GArray *knots = g_array_new(FALSE, FALSE, sizeof(CalibrationKnot));
+
+  for (guint k = 0; k < law->knots->len; k++) {
+    const LawKnot *knot = &g_array_index(law->knots, LawKnot, k);
+    const CalibrationKnot copy = { knot->size, knot->time_s };
+    g_array_append_val(knots, copy);
+  }
+  return knots;
+}
+
+/* In place and out of place take about as long: one that takes half as long again met
+ * something else. */
+static void drop_wild(GArray *knots, const GArray *others)
+{
+  static const double wild_ratio = 1.5;
+
+  for (guint i = 0, j = 0; i < knots->len; i++) {
+    CalibrationKnot *knot = &g_array_index(knots, CalibrationKnot, i);
+    while (j < others->len &&
+           g_array_index(others, CalibrationKnot, j).size_B < knot->size_B)
+      j++;
+    if (j == others->len)
+      return;
+    const CalibrationKnot *other = &g_array_index(others, CalibrationKnot, j);
+    if (other->size_B == knot->size_B && knot->time_s > wild_ratio * other->time_s)
+      knot->time_s = other->time_s;
+  }
+}
+
+/* What tells in place from out of place in logs. */
+static const char *const variants[] = { "in_place", "out_of_place" };
+
+static GArray *knots_of(const Profile *profile, const Law *law)
+{
+  GArray *knots = measured_knots(profile, law->key);
+
+  if (knots->len < 2) {
+    g_array_unref(knots);
+    return law_knots(law);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
+    if (strcmp(law->key->variant, variants[i]) != 0)
+      continue;
+    g_autoptr(Sample) key = sample_copy(law->key);
+    sample_set(&key->variant, variants[1 - i]);
+    g_autoptr(GArray) others = measured_knots(profile, key);
+    drop_wild(knots, others);
+  }
+  return knots;
+}
+
 static void add_curve(const Binder *binder, const Law *law, CollKind kind, Setup *setup)
 {
   CalibrationCurve curve = {
     .kind = kind,
     .n_nodes = law->key->nodes,
     .n_ranks = law->key->ranks,
-    .knots = g_array_new(FALSE, FALSE, sizeof(CalibrationKnot)),
+    .knots = knots_of(binder->profile, law),
     .scatter = interval_scatter(law),
     .by = source_names[law->source],
   };
   const double factor = draw(binder, &curve);
 
-  for (guint k = 0; k < law->knots->len; k++) {
-    const LawKnot *knot = &g_array_index(law->knots, LawKnot, k);
-    const CalibrationKnot copy = { knot->size, knot->time_s * factor };
-    g_array_append_val(curve.knots, copy);
-  }
+  for (guint k = 0; k < curve.knots->len; k++)
+    g_array_index(curve.knots, CalibrationKnot, k).time_s *= factor;
   g_array_append_val(setup->curves, curve);
 }
 

@@ -34,7 +34,40 @@ static void write_profile(const char *path)
   CU_ASSERT_TRUE_FATAL(profile_save(profile, path, NULL));
 }
 
-static Scenario *load(const char *more, char **message)
+static void add_sample(Profile *profile, const char *variant, double size_B, double time_s)
+{
+  g_autoptr(GPtrArray) samples = sample_list_new();
+  Sample *sample = sample_new("all_reduce");
+
+  sample_set(&sample->library, "nccl 2.28.9");
+  sample_set(&sample->variant, variant);
+  sample->ranks = 8;
+  sample->nodes = 2;
+  sample->size = size_B;
+  sample->median_s = time_s;
+  sample->n = 1;
+  g_ptr_array_add(samples, sample);
+  profile_add_samples(profile, samples);
+}
+
+/* Less time for more from 1 MiB on, and one time in place that met something else. */
+static void write_samples(const char *path)
+{
+  const FitOptions options = { .max_segments = 1, .monotone = true };
+  g_autoptr(Profile) profile = profile_new("lab");
+  static const double times_s[] = { 50e-6, 900e-6, 700e-6, 90e-3, 160e-3 };
+
+  for (guint i = 0; i < G_N_ELEMENTS(times_s); i++) {
+    const double size_B = i == 0 ? 8 : 1 << (18 + 2 * i);
+    add_sample(profile, "in_place", size_B, i == 3 ? 10 * times_s[i] : times_s[i]);
+    add_sample(profile, "out_of_place", size_B, times_s[i]);
+  }
+  profile_fit(profile, &options);
+  CU_ASSERT_TRUE_FATAL(profile->laws->len > 0);
+  CU_ASSERT_TRUE_FATAL(profile_save(profile, path, NULL));
+}
+
+static Scenario *load_of(void (*write)(const char *path), const char *more, char **message)
 {
   g_autofree char *folder = g_dir_make_tmp("stepcast-XXXXXX", NULL);
   g_autofree char *profile = g_build_filename(folder, "lab.json", NULL);
@@ -47,7 +80,7 @@ static Scenario *load(const char *more, char **message)
                     more);
   g_autoptr(GError) error = NULL;
 
-  write_profile(profile);
+  write(profile);
   g_file_set_contents(file, text, -1, NULL);
   Scenario *scenario = scenario_load_cluster(file, NULL, &error);
   *message = g_strdup(error == NULL ? "" : error->message);
@@ -55,6 +88,29 @@ static Scenario *load(const char *more, char **message)
   g_remove(profile);
   g_rmdir(folder);
   return scenario;
+}
+
+static Scenario *load(const char *more, char **message)
+{
+  return load_of(write_profile, more, message);
+}
+
+static void test_times_are_taken_as_they_were_measured_but_for_wild_ones(void)
+{
+  static const double wanted_s[] = { 50e-6, 900e-6, 700e-6, 90e-3, 160e-3 };
+  g_autofree char *message = NULL;
+  g_autoptr(Scenario) scenario =
+    load_of(write_samples, "\"calibration\": \"lab.json\"", &message);
+
+  CU_ASSERT_STRING_EQUAL(message, "");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(scenario);
+  const CalibrationCurve *curve =
+    calibration_find(scenario_setup(scenario)->curves, COLL_ALL_REDUCE, 2, 8);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(curve);
+  CU_ASSERT_EQUAL_FATAL(curve->knots->len, G_N_ELEMENTS(wanted_s));
+  for (guint i = 0; i < G_N_ELEMENTS(wanted_s); i++)
+    CU_ASSERT_DOUBLE_EQUAL(
+      g_array_index(curve->knots, CalibrationKnot, i).time_s / wanted_s[i], 1, 1e-8);
 }
 
 static void test_a_cluster_that_was_measured_takes_the_measured_time(void)
@@ -138,6 +194,7 @@ int main(void)
   CU_pSuite suite = CU_add_suite("calibration", NULL, NULL);
   CU_ADD_TEST(suite, test_a_cluster_that_was_measured_takes_the_measured_time);
   CU_ADD_TEST(suite, test_a_number_of_nodes_that_was_not_measured_is_told);
+  CU_ADD_TEST(suite, test_times_are_taken_as_they_were_measured_but_for_wild_ones);
   CU_ADD_TEST(suite, test_constants_of_a_profile_are_defaults);
   CU_ADD_TEST(suite, test_a_profile_that_is_not_there_is_blamed);
   CU_basic_run_tests();
