@@ -37,6 +37,13 @@ typedef struct {
     .cell_s = 1, .seed = 1                                                                 \
   }
 
+/** One pass and few repetitions. */
+#define SWEEP_QUICK                                                                        \
+  {                                                                                        \
+    .n_passes = 1, .n_warm_up = 1, .n_min = 5, .n_max = 50, .good_mad = 0.01,              \
+    .cell_s = 0.1, .seed = 1                                                               \
+  }
+
 /**
  * Measure the cells of @p backend.
  * @return their samples in sample_compare()'s order (GPtrArray of Sample); those that could

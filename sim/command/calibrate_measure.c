@@ -122,19 +122,14 @@ bool calibrate_measure(const BackendOps *ops, const void *params,
   const gint64 limit_us = (gint64)(options->time_limit_s * 1e6);
   Watch watch = { .is_quiet = options->quiet,
                   .end_us = limit_us > 0 ? g_get_monotonic_time() + limit_us : 0 };
-  SweepOptions sweep = SWEEP_DEFAULTS;
+  const SweepOptions whole = SWEEP_DEFAULTS, quick = SWEEP_QUICK;
+  SweepOptions sweep = options->quick ? quick : whole;
 
   if (!calibrate_check_outputs(options->outputs, error))
     return false;
   sweep.only = (const char *const *)only;
   sweep.progress = report;
   sweep.data = &watch;
-  if (options->quick) {
-    sweep.n_passes = 1;
-    sweep.n_min = 5;
-    sweep.n_max = 50;
-    sweep.cell_s = 0.1;
-  }
   g_autoptr(Profile) profile = measure(ops, params, options, &sweep, error);
   if (profile == NULL || !calibrate_write(options->outputs, profile, error))
     return false;

@@ -71,18 +71,47 @@ static guint64 largest_B(const GPtrArray *samples, guint64 least_B, guint64 most
   return largest;
 }
 
-/* Timed again; NULL with an error if this machine has no such device. */
-static GPtrArray *time_again(const BackendOps *ops, const GPtrArray *samples,
-                             GError **error)
+/* Facts that say which machine it is, and those of its software; "" ends a list. A GPU's
+ * begin with its number. */
+static const char *const machine_facts[] = { "cpu_model", "name", "sms", "" };
+static const char *const software_facts[] = { "kernel",       "cpu_kernels",
+                                              "cuda_driver",  "nccl",
+                                              "cublas",       "nvidia_driver",
+                                              "cuda_runtime", "" };
+
+static bool is_among(const char *const *names, const char *fact)
 {
-  SweepOptions sweep = SWEEP_DEFAULTS;
+  while (**names != '\0' && !g_str_has_suffix(fact, *names))
+    names++;
+  return **names != '\0';
+}
+
+/* Another machine is a finding; other software is told, and the times must say. */
+static void compare_facts(const Profile *profile, const GPtrArray *facts,
+                          Findings *findings, GString *out)
+{
+  for (guint i = 0; i < facts->len; i++) {
+    const BackendFact *now = g_ptr_array_index(facts, i);
+    const char *before = report_fact(profile, now->name);
+    if (before == NULL || strcmp(before, now->value) == 0)
+      continue;
+    if (is_among(software_facts, now->name))
+      g_string_append_printf(out, "%s: was %s, is %s\n", now->name, before, now->value);
+    else if (is_among(machine_facts, now->name))
+      findings_add(findings, "another machine: %s was %s, is %s", now->name, before,
+                   now->value);
+  }
+}
+
+/* Timed again; NULL with an error if this machine has no such device.
+ * @param facts  set to those of this machine; transfer: caller unrefs */
+static GPtrArray *time_again(const BackendOps *ops, const GPtrArray *samples,
+                             GPtrArray **facts, GError **error)
+{
+  SweepOptions sweep = SWEEP_QUICK;
   HostParams host = { 0 };
   GpuParams gpu = { 0 };
 
-  sweep.n_passes = 1;
-  sweep.n_min = 5;
-  sweep.n_max = 50;
-  sweep.cell_s = 0.1;
   sweep.like = samples;
   param_set_defaults(backend_host.info.params, &host);
   param_set_defaults(backend_gpu.info.params, &gpu);
@@ -90,6 +119,8 @@ static GPtrArray *time_again(const BackendOps *ops, const GPtrArray *samples,
   Backend *backend = ops->open(ops == &backend_host ? (const void *)&host : &gpu, error);
   GPtrArray *again = backend == NULL ? NULL : sweep_run(ops, backend, &sweep, error);
 
+  if (again != NULL)
+    *facts = ops->facts(backend);
   if (backend != NULL)
     ops->close(backend);
   param_clear(backend_gpu.info.params, &gpu);
@@ -178,10 +209,12 @@ bool calibrate_remeasure(const Profile *profile, double tolerance, Findings *fin
 {
   const BackendOps *ops = backend_of(profile, error);
   g_autoptr(GPtrArray) before = measured_samples(profile);
-  g_autoptr(GPtrArray) again = ops == NULL ? NULL : time_again(ops, before, error);
+  g_autoptr(GPtrArray) facts = NULL;
+  g_autoptr(GPtrArray) again = ops == NULL ? NULL : time_again(ops, before, &facts, error);
 
   if (again == NULL)
     return false;
+  compare_facts(profile, facts, findings, out);
   const guint n = compare(profile, before, again, tolerance, findings, out);
   g_string_append_printf(out, "%u of %u times measured again\n", n, before->len);
   if (n == 0)

@@ -66,6 +66,17 @@ static void test_a_machine_a_thousand_times_slower_does_not(void)
   CU_ASSERT_EQUAL(findings_of(profile, 0.1, out), 2); /* cold and warm copies */
 }
 
+static void test_another_machine_is_found_and_another_kernel_told(void)
+{
+  g_autoptr(Profile) profile = measure(1);
+  g_autoptr(GString) out = g_string_new(NULL);
+
+  profile_set_fact(profile, "cpu_model", "Difference Engine No. 2");
+  profile_set_fact(profile, "kernel", "0.01");
+  CU_ASSERT_EQUAL(findings_of(profile, 30, out), 1);
+  CU_ASSERT_PTR_NOT_NULL(strstr(out->str, "kernel: was 0.01, is "));
+}
+
 static void test_what_was_not_measured_here_is_refused(void)
 {
   g_autoptr(Profile) profile = profile_new("logs");
@@ -85,6 +96,8 @@ int main(void)
     { "the machine itself agrees", test_the_machine_itself_agrees },
     { "a machine a thousand times slower does not",
       test_a_machine_a_thousand_times_slower_does_not },
+    { "another machine is found and another kernel told",
+      test_another_machine_is_found_and_another_kernel_told },
     { "what was not measured here is refused", test_what_was_not_measured_here_is_refused },
     CU_TEST_INFO_NULL,
   };
