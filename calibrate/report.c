@@ -209,7 +209,8 @@ static void append_number(GString *out, double number)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-  g_string_append(out, g_ascii_formatd(text, sizeof text, ",%.9g", number));
+  g_string_append_c(out, ',');
+  g_string_append(out, g_ascii_formatd(text, sizeof text, "%.9g", number));
 }
 
 void report_residuals(const Profile *profile, GString *out)

@@ -1,6 +1,7 @@
 /** @file test_profile.c  @brief Profiles survive being written and read; others are
  * refused. */
 #include "calibrate/profile.h"
+#include "calibrate/report.h"
 #include "calibrate/sweep.h"
 #include "calibrate/synthetic.h"
 #include "sim/scenario/profile_file.h"
@@ -165,6 +166,22 @@ static void test_constants_of_later_versions_that_are_none_here_are_passed_over(
   CU_ASSERT_PTR_NOT_NULL(strstr(other, "unknown key 'telepathy' of library:nccl"));
 }
 
+static void test_residuals_are_a_row_of_numbers_for_each_sample(void)
+{
+  g_autoptr(Profile) profile = synthetic_profile();
+  g_autoptr(GString) out = g_string_new(NULL);
+
+  report_residuals(profile, out);
+  g_auto(GStrv) lines = g_strsplit(out->str, "\n", -1);
+  CU_ASSERT(g_strv_length(lines) > 10);
+  for (guint i = 0; *lines[i] != '\0'; i++) {
+    g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
+    CU_ASSERT_EQUAL_FATAL(g_strv_length(cells), 7);
+    CU_ASSERT(i == 0 || g_ascii_strtod(cells[4], NULL) > 0);
+    CU_ASSERT(i == 0 || fabs(g_ascii_strtod(cells[6], NULL)) < 10);
+  }
+}
+
 static void test_constants_written_by_hand_survive_a_fit(void)
 {
   const FitOptions fit = { .seed = 1, .n_bootstrap = 20, .max_segments = 3 };
@@ -200,6 +217,7 @@ int main(void)
   CU_ADD_TEST(suite, test_broken_profiles_are_refused_with_place_and_cause);
   CU_ADD_TEST(suite, test_later_minor_versions_may_say_more);
   CU_ADD_TEST(suite, test_constants_of_later_versions_that_are_none_here_are_passed_over);
+  CU_ADD_TEST(suite, test_residuals_are_a_row_of_numbers_for_each_sample);
   CU_ADD_TEST(suite, test_constants_written_by_hand_survive_a_fit);
   CU_ADD_TEST(suite, test_laws_of_hops_that_nobody_knows_are_refused);
   CU_basic_run_tests();
