@@ -65,7 +65,7 @@ static double slowdown_of(const CollOps *collective, double size_B, void *data)
   return observed_slowdown(laid->observed, size_B);
 }
 
-static void keep(Exchange *exchange, Laid *laid)
+void exchange_keep(Exchange *exchange, Laid *laid)
 {
   laid->loads = g_new0(PhaseLoad, laid->phases->len);
   for (guint p = 0; p < laid->phases->len; p++)
@@ -82,7 +82,7 @@ static void lay(Exchange *exchange, const Kind *kind, const CollOps *collective)
                 .phases = coll_phases_new() };
 
   collective->phases(&kind->call, exchange->topology, laid.phases);
-  keep(exchange, &laid);
+  exchange_keep(exchange, &laid);
 }
 
 static void lay_move(Exchange *exchange, const MoveSpec *spec)
@@ -93,7 +93,7 @@ static void lay_move(Exchange *exchange, const MoveSpec *spec)
                             : move_phase(exchange->topology, spec);
 
   g_array_append_val(laid.phases, phase);
-  keep(exchange, &laid);
+  exchange_keep(exchange, &laid);
 }
 
 static void lay_moves(Exchange *exchange, const ExchangeNeeds *needs)
@@ -111,20 +111,6 @@ static void lay_moves(Exchange *exchange, const ExchangeNeeds *needs)
       spec.one_node = needs->by_node ? 1 + i % n_parts : 0;
       lay_move(exchange, &spec);
     }
-  }
-}
-
-/* Other jobs. */
-static void lay_traffic(Exchange *exchange, const ClusterSpec *cluster)
-{
-  const guint n = cluster->other_jobs == NULL ? 0 : cluster->other_jobs->len;
-
-  exchange->first_traffic = exchange->laid->len;
-  for (guint i = 0; i < n; i++) {
-    Laid laid = { .move = { .move = EXCHANGE_TRAFFIC }, .phases = coll_phases_new() };
-    const CollPhase phase = traffic_phase(exchange->topology, cluster, i);
-    g_array_append_val(laid.phases, phase);
-    keep(exchange, &laid);
   }
 }
 
@@ -267,7 +253,7 @@ Exchange *exchange_new(const Setup *setup, const ExchangeNeeds *needs, GError **
       return NULL;
   lay_moves(exchange, needs);
   if (needs->traffic)
-    lay_traffic(exchange, &setup->cluster);
+    exchange_lay_traffic(exchange, &setup->cluster);
   return g_steal_pointer(&exchange);
 }
 
@@ -383,8 +369,8 @@ guint exchange_n_phases(const Exchange *exchange, CollKind kind,
   return find_laid(exchange, kind, choice->collective)->phases->len;
 }
 
-static ExchangePhase phase_of(const Laid *laid, guint index, const CollTerms *terms,
-                              double size_B)
+ExchangePhase exchange_phase_of(const Laid *laid, guint index, const CollTerms *terms,
+                                double size_B)
 {
   const CollPhase *phase = &g_array_index(laid->phases, CollPhase, index);
 
@@ -403,8 +389,8 @@ static ExchangePhase phase_of(const Laid *laid, guint index, const CollTerms *te
 ExchangePhase exchange_phase(const Exchange *exchange, CollKind kind,
                              const LibraryChoice *choice, guint index, double size_B)
 {
-  return phase_of(find_laid(exchange, kind, choice->collective), index, &choice->terms,
-                  size_B);
+  return exchange_phase_of(find_laid(exchange, kind, choice->collective), index,
+                           &choice->terms, size_B);
 }
 
 ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, guint server,
@@ -415,18 +401,9 @@ ExchangePhase exchange_move(const Exchange *exchange, Move move, guint node, gui
     .alpha_net_s = alpha_s + topology_message_latency_s(exchange->topology),
     .wire_factor = 1,
   };
-  return phase_of(find_move(exchange, move, node, move_needs_server(move) ? server : 0), 0,
-                  &terms, size_B);
-}
-
-ExchangePhase exchange_traffic(const Exchange *exchange, guint index, double size_B)
-{
-  const CollTerms terms = {
-    .alpha_net_s = topology_message_latency_s(exchange->topology),
-    .wire_factor = 1,
-  };
-  return phase_of(&g_array_index(exchange->laid, Laid, exchange->first_traffic + index), 0,
-                  &terms, size_B);
+  return exchange_phase_of(
+    find_move(exchange, move, node, move_needs_server(move) ? server : 0), 0, &terms,
+    size_B);
 }
 
 ContentionLoad exchange_kernels(const Exchange *exchange, CollKind kind,
@@ -437,7 +414,7 @@ ContentionLoad exchange_kernels(const Exchange *exchange, CollKind kind,
   double sent_B = 0;
 
   for (guint p = 0; p < laid->phases->len; p++)
-    sent_B += phase_of(laid, p, &choice->terms, size_B).rank_B;
+    sent_B += exchange_phase_of(laid, p, &choice->terms, size_B).rank_B;
   return (ContentionLoad){ .n_channels = choice->n_channels,
                            .sent_Bps =
                              choice->n_channels > 0 && took_s > 0 ? sent_B / took_s : 0 };
@@ -446,7 +423,7 @@ ContentionLoad exchange_kernels(const Exchange *exchange, CollKind kind,
 ExchangePhase exchange_move_by(const Exchange *exchange, Move move, const CollTerms *terms,
                                double size_B)
 {
-  return phase_of(find_move(exchange, move, 0, 0), 0, terms, size_B);
+  return exchange_phase_of(find_move(exchange, move, 0, 0), 0, terms, size_B);
 }
 
 void exchange_transfer(Engine *engine, const ExchangePhase *phase)

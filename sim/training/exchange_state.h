@@ -54,9 +54,18 @@ struct Exchange {
   guint tier_n_links[TIER_N];
 };
 
-/** What the profile measured of @p kind on other numbers of nodes with as many GPUs each, if
- *  not on this one, beside what the model says there. Transfer: caller unrefs. */
+/** What the profile measured of @p kind on other numbers of nodes with as many GPUs each,
+ * if not on this one, beside what the model says there. Transfer: caller unrefs. */
 GArray *exchange_transfers(const Exchange *exchange, const Setup *setup, const Kind *kind);
 
 /** What the library decides @p kind from; NULL if nobody asked for it. */
 const Kind *exchange_find_kind(const Exchange *exchange, CollKind kind);
+
+/** Take @p laid with its phases. */
+void exchange_keep(Exchange *exchange, Laid *laid);
+/** How phase @p index travels. */
+ExchangePhase exchange_phase_of(const Laid *laid, guint index, const CollTerms *terms,
+                                double size_B);
+
+/** exchange_traffic.c: the phases of other jobs, behind all others. */
+void exchange_lay_traffic(Exchange *exchange, const ClusterSpec *cluster);
