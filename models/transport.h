@@ -26,6 +26,7 @@ typedef struct {
  *  nothing that counts. */
 typedef struct {
   double gap_s;            /**< least time between two large messages of one GPU [s] */
+  double large_Bps;        /**< what one large message moves at; 0: no limit [B/s] */
   guint64 small_B;         /**< messages up to here are small */
   guint64 near_limit_B;    /**< those are copied to the GPU: by the CPU up to here */
   double near_Bps;         /**< that fast; 0: nothing is copied [B/s] */

@@ -20,9 +20,9 @@ END {
         " % to 64 MiB, " large " % above"
   print "out of sample: " others_middle " / " others_middle_90 " % to 512 KiB, " others_medium \
         " / " others_medium_90 " % to 64 MiB"
-  exit !(large != "" && small <= 10 && middle <= 14 && medium <= 13 && large <= 5 &&
+  exit !(large != "" && small <= 10 && middle <= 14 && medium <= 10 && large <= 5 &&
          others_middle != "" && others_middle <= 16 && others_middle_90 <= 63 &&
-         others_medium <= 15 && others_medium_90 <= 49)
+         others_medium <= 11 && others_medium_90 <= 49)
 }'
 "$build/tests/validate/training" | awk '
 $1 == "all" { median = $3; most = $4 }

@@ -11,6 +11,7 @@
  * the GPU: LL, whose lines must arrive as they were sent, waits for that.
  * - Where a network takes a while between two messages, a ring feels it in all its rounds:
  * a chunk per round and channel, in two slices, each a message.
+ * - Where one message does not fill a NIC, trees feel it: one per channel is under way.
  * - Simple makes sure that what has arrived can be seen, by reading it back through the
  * NIC: the network's latency once more.
  *
@@ -64,6 +65,18 @@ static double copies_s(const NcclLayout *layout, const LibraryCall *call, NcclAl
          transport_copy_s(&call->messages, message_B);
 }
 
+/* A tree has one message per channel under way: how much longer it takes than the NICs need
+ * for those of all channels. */
+static double alone_s(const NcclLayout *layout, const LibraryCall *call, double n_channels,
+                      double chunk_B)
+{
+  const double all_s = chunk_B / MIN(call->node_Bps, layout->net_Bps);
+
+  if (!(call->messages.large_Bps > 0) || call->n_nodes == 1)
+    return 0;
+  return MAX(0, chunk_B / n_channels / call->messages.large_Bps - all_s);
+}
+
 double nccl_net_hop_s(const NcclParams *params, const NcclLayout *layout,
                       const LibraryCall *call, NcclAlgo algo, NcclProto proto,
                       double n_channels, double chunk_B)
@@ -72,6 +85,8 @@ double nccl_net_hop_s(const NcclParams *params, const NcclLayout *layout,
   const double hop_s =
     MAX(0, params->costs.hop_s[NCCL_NET][of][proto] + nccl_extra_net_s(call, proto));
 
+  if (proto == NCCL_SIMPLE && algo == NCCL_TREE)
+    return hop_s + alone_s(layout, call, n_channels, chunk_B);
   if (proto != NCCL_LL || call->n_nodes == 1)
     return hop_s;
   return hop_s + chunk_B / nccl_ll_proxies_Bps(params, layout, n_channels) +

@@ -63,6 +63,20 @@ static void test_a_ring_waits_for_the_gap_between_its_messages(void)
                          1, 1e-3);
 }
 
+/* 8 channels of 512 KiB: one by one at 1 GB/s, together at 4 x 25 GB/s. */
+static void test_a_tree_waits_for_messages_that_do_not_fill_a_nic(void)
+{
+  const char *keys = "algo=tree; proto=simple";
+  const double size_B = 4 << 20, alone_s = size_B / 8 / 1e9;
+  const double slow_s = time_s("message_rate=1 GB/s", keys, size_B);
+  const double fast_s = time_s("message_rate=100 GB/s", keys, size_B);
+
+  CU_ASSERT_DOUBLE_EQUAL(slow_s - fast_s, 4 * (alone_s - size_B / 96e9),
+                         0.05 * 4 * alone_s);
+  CU_ASSERT_EQUAL(time_s("message_rate=1 GB/s", "algo=ring; proto=simple", size_B),
+                  time_s("message_rate=100 GB/s", "algo=ring; proto=simple", size_B));
+}
+
 static void test_only_ll_waits_for_copies_of_small_messages(void)
 {
   const char *slow = "gdrcopy_latency=1 ms",
@@ -189,6 +203,7 @@ int main(void)
   CU_initialize_registry();
   CU_pSuite suite = CU_add_suite("library nccl proxy", NULL, NULL);
   CU_ADD_TEST(suite, test_a_ring_waits_for_the_gap_between_its_messages);
+  CU_ADD_TEST(suite, test_a_tree_waits_for_messages_that_do_not_fill_a_nic);
   CU_ADD_TEST(suite, test_only_ll_waits_for_copies_of_small_messages);
   CU_ADD_TEST(suite, test_small_messages_are_copied_by_whoever_the_threshold_says);
   CU_ADD_TEST(suite, test_rings_that_leave_far_have_twice_the_channels);

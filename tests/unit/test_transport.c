@@ -204,6 +204,7 @@ static const Ladder ladders[] = {
   { "cxi", "", "latency", { "3 us", "0.82 us", "0 s" } },
   { "cxi", "", "gpu_direct", { "false", "true" } },
   { "cxi", "", "message_gap", { "10 us", "1 us", "0 s" } },
+  { "cxi", "", "message_rate", { "1 GB/s", "6 GB/s", "100 GB/s" } },
   { "cxi", "", "rdzv_threshold", { "64 KiB", "4 KiB", "0 B" } },
   { "cxi", "", "devmem_copy_threshold", { "0 B", "4 KiB", "16 KiB" } },
   { "cxi", "", "devmem_copy_rate", { "1 GB/s", "3 GB/s" } },
@@ -220,7 +221,7 @@ static const Ladder ladders[] = {
 };
 
 /* The quantities of an effect, each the better the larger. */
-enum { N_QUALITIES = 13 };
+enum { N_QUALITIES = 14 };
 
 static void read_qualities(const TransportEffect *effect, double *qualities)
 {
@@ -240,6 +241,7 @@ static void read_qualities(const TransportEffect *effect, double *qualities)
   qualities[10] = -transport_copy_s(&effect->messages, 2048);
   qualities[11] = -transport_copy_s(&effect->messages, 8192);
   qualities[12] = -transport_copy_s(&effect->messages, 32768);
+  qualities[13] = effect->messages.large_Bps;
 }
 
 static void climb(const Ladder *ladder)
