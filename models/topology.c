@@ -283,3 +283,16 @@ double topology_message_latency_s(const Topology *topology)
 {
   return topology->transport.message_latency_s;
 }
+
+bool topology_copies_through_host(const Topology *topology)
+{
+  g_autoptr(GArray) route = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+  if (topology_gpus_per_node(topology) < 2)
+    return false;
+  topology_route(topology, 0, 1, 0, 0, route);
+  for (guint i = 0; i < route->len; i++)
+    if (topology_links(topology)[g_array_index(route, guint32, i)].tier == TIER_HOST)
+      return true;
+  return false;
+}

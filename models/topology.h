@@ -123,6 +123,9 @@ PathType topology_path_type(const Topology *topology, guint nic);
 /** Does every NIC read and write the memory of the GPU nearest to it? */
 bool topology_gpu_direct(const Topology *topology);
 
+/** Do the GPUs of a node copy to one another through host memory? The first two tell. */
+bool topology_copies_through_host(const Topology *topology);
+
 /** What the transport makes of the NICs; on one node nothing. Borrowed. */
 const TransportEffect *topology_transport(const Topology *topology);
 

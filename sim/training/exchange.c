@@ -135,20 +135,6 @@ static bool all_speak(const ClusterSpec *cluster, bool switches)
   return true;
 }
 
-/* Do the first two GPUs of a node copy through host memory? */
-static bool go_through_host(const Topology *topology)
-{
-  g_autoptr(GArray) route = g_array_new(FALSE, FALSE, sizeof(guint32));
-
-  if (topology_gpus_per_node(topology) < 2)
-    return false;
-  topology_route(topology, 0, 1, 0, 0, route);
-  for (guint i = 0; i < route->len; i++)
-    if (topology_links(topology)[g_array_index(route, guint32, i)].tier == TIER_HOST)
-      return true;
-  return false;
-}
-
 static GpuArchitecture oldest_architecture(const ClusterSpec *cluster)
 {
   guint oldest = cluster->node.gpu.architecture;
@@ -183,7 +169,7 @@ static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKin
     .ranks_per_node = group_max_local(group),
     .nvlink = nvlink,
     .nvswitch = nvlink && all_speak(cluster, true),
-    .through_host = go_through_host(topology),
+    .through_host = topology_copies_through_host(topology),
     .gpu_direct = topology_gpu_direct(topology),
     .nic_path = topology_path_type(topology, ports->nics == NULL ? 0 : ports->nics[0]),
     .architecture = oldest_architecture(cluster),

@@ -170,6 +170,7 @@ static void test_channels_through_host_memory_bound_gpus_without_peer_access(voi
   Bench bench;
   bench_init(&bench, &fixture, false, true);
   const double free_s = forced_s(&bench, "algo=ring; proto=simple", size_B);
+  CU_ASSERT_TRUE(topology_copies_through_host(bench.topology));
   bench.call.through_host = true;
 
   CU_ASSERT_TRUE(free_s < size_B / 20e9);
