@@ -74,9 +74,11 @@ void imported_add_fact(Imported *imported, const char *name, const char *value)
   g_ptr_array_add(imported->facts, fact);
 }
 
-/* "file:line:column". Transfer: caller frees. */
+/* "file:line:column", so far as it is known. Transfer: caller frees. */
 static char *show_place(const ImportInput *input, ImportPlace place)
 {
+  if (place.line == 0)
+    return g_strdup(input->name);
   return place.column == 0
            ? g_strdup_printf("%s:%u", input->name, place.line)
            : g_strdup_printf("%s:%u:%u", input->name, place.line, place.column);

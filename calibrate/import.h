@@ -22,7 +22,7 @@ typedef struct {
   bool only_gradients;    /**< of workloads: leave out what no scenario can hold */
 } ImportOptions;
 
-/** In a file; both from 1. Column 0: all of the line. */
+/** In a file; both from 1. Column 0: all of the line; line 0: all of the file. */
 typedef struct {
   guint line, column;
 } ImportPlace;

@@ -23,8 +23,10 @@ static Exchange *on_shape(const Setup *setup, const CalibrationCurve *curve)
 
 static void add_points(const Exchange *shape, const CalibrationCurve *curve, GArray *points)
 {
-  for (guint i = 0; i < curve->knots->len; i++) {
-    const CalibrationKnot *knot = &g_array_index(curve->knots, CalibrationKnot, i);
+  const GArray *measured = curve->knots;
+
+  for (guint i = 0; i < measured->len; i++) {
+    const CalibrationKnot *knot = &g_array_index(measured, CalibrationKnot, i);
     const LibraryChoice choice = exchange_choose(shape, curve->kind, knot->size_B);
     const TransferPoint point = {
       .collective = choice.collective,

@@ -2,8 +2,8 @@
  * @file extrapolation.c
  * @brief What the simulator predicts of more nodes than a profile measured.
  *
- * Tables of few nodes are fitted as `calibrate` does and given to the simulator as a
- * profile; tables of more nodes are predicted, once without and once with it.
+ * Tables of few nodes are given to the simulator as a profile; tables of more nodes are
+ * predicted, once without and once with it.
  *
  * Usage: extrapolation [--rows] [FOLDER]
  */
@@ -20,10 +20,6 @@
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(cJSON, cJSON_Delete)
 
 static const double large_B = 1 << 20;
-static const FitOptions options = {
-  .seed = 1, .n_bootstrap = 0, .max_segments = FIT_MAX_SEGMENTS, .monotone = true
-};
-
 typedef struct {
   const char *title;
   const char *fitted[5], *predicted[3];
@@ -75,7 +71,7 @@ static const cJSON *member(const cJSON *object, const char *key)
   return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* Its knots, as a profile has them. */
+/* Its points, as a profile has them. */
 static void add_curve(const char *folder, const char *name, GArray *curves)
 {
   g_autoptr(cJSON) table = read_table(folder, name);
@@ -97,10 +93,8 @@ static void add_curve(const char *folder, const char *name, GArray *curves)
     g_ptr_array_add(samples, sample);
   }
   g_autoptr(GArray) points = fit_points(samples);
-  g_autoptr(Law) law = fit_piecewise(g_ptr_array_index(samples, 0), points, &options);
-  const GArray *knots = law == NULL ? points : law->knots;
-  for (guint i = 0; i < knots->len; i++) {
-    const LawKnot *knot = &g_array_index(knots, LawKnot, i);
+  for (guint i = 0; i < points->len; i++) {
+    const LawKnot *knot = &g_array_index(points, LawKnot, i);
     const CalibrationKnot copy = { knot->size, knot->time_s };
     g_array_append_val(curve.knots, copy);
   }
@@ -149,16 +143,18 @@ static Exchange *lay(const Setup *setup, const GArray *curves, CollKind kind)
   return exchange;
 }
 
-static void print_median(GArray *errors)
+/* "median / 90th percentile" */
+static void print_errors(GArray *errors)
 {
   double *data = (double *)(void *)errors->data;
 
   if (errors->len == 0) {
-    printf(" %9s", "-");
+    printf(" %12s", "-");
     return;
   }
   stats_sort(data, errors->len);
-  printf(" %7.1f %%", 100 * stats_quantile(data, errors->len, 0.5));
+  printf(" %5.1f /%5.1f", 100 * stats_quantile(data, errors->len, 0.5),
+         100 * stats_quantile(data, errors->len, 0.9));
 }
 
 enum { BELOW, ABOVE, ALL, N_PARTS };
@@ -220,10 +216,10 @@ static void print_predicted(const char *folder, const cJSON *index, const char *
   }
   printf("  %-46s", name);
   for (guint part = 0; part < N_PARTS; part++)
-    print_median(alone.errors[part]);
+    print_errors(alone.errors[part]);
   printf(" ");
   for (guint part = 0; part < N_PARTS; part++)
-    print_median(with.errors[part]);
+    print_errors(with.errors[part]);
   printf("\n");
   way_clear(&alone);
   way_clear(&with);
@@ -235,9 +231,10 @@ int main(int argc, char **argv)
   const char *folder = argc > 1 + rows ? argv[1 + rows] : "tests/reference/nccl-tests";
   g_autoptr(cJSON) index = read_json(folder, "index.json");
 
-  printf("More nodes than a profile measured: median error < 1 MiB, above, all\n"
-         "  %-46s %30s  %30s\n",
-         "", "simulator alone", "with the profile");
+  printf(
+    "More nodes than a profile measured: median / 90th percentile of errors [%%], below "
+    "1 MiB, above, all\n  %-46s %39s  %39s\n",
+    "", "simulator alone", "with the profile");
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(GArray) curves = calibration_new();
     printf("%s\n", cases[i].title);
