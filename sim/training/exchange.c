@@ -278,32 +278,6 @@ static double idle_s(const Laid *laid, const LibraryChoice *choice, double size_
   return time_s;
 }
 
-/* As measured on this shape of cluster; else as measured on others, so far as the model
- * tells how they differ; 0 where nothing was. */
-static double wanted_s_of(const Exchange *exchange, const Kind *kind,
-                          const LibraryChoice *choice, double size_B)
-{
-  const LibraryCall *call = &kind->library_call;
-  const guint n_ranks = call->n_nodes * call->ranks_per_node;
-  const CalibrationCurve *curve =
-    exchange->curves == NULL
-      ? NULL
-      : calibration_find(exchange->curves, call->kind, call->n_nodes, n_ranks);
-
-  if (curve != NULL)
-    return calibration_time_s(curve, size_B);
-  if (kind->transfers == NULL || kind->transfers->len == 0)
-    return 0;
-  const TransferPoint wanted = {
-    .collective = choice->collective,
-    .protocol = choice->protocol,
-    .n_nodes = call->n_nodes,
-    .part_B = transfer_part_B(choice->collective, size_B, n_ranks),
-    .model_s = idle_s(find_laid(exchange, call->kind, choice->collective), choice, size_B),
-  };
-  return wanted.model_s > 0 ? transfer_time_s(kind->transfers, &wanted) : 0;
-}
-
 /* What the links themselves add to a hop does not scale, hence the rounds. */
 static void calibrate(const Exchange *exchange, const Kind *kind, double size_B,
                       LibraryChoice *choice)
@@ -311,13 +285,16 @@ static void calibrate(const Exchange *exchange, const Kind *kind, double size_B,
   enum { N_ROUNDS = 40 };
   static const double near = 1e-9;
   const LibraryCall *call = &kind->library_call;
-  const double wanted_s = wanted_s_of(exchange, kind, choice, size_B);
+  const Laid *laid = find_laid(exchange, call->kind, choice->collective);
   const LibraryChoice plain = *choice;
   double factor = 1;
 
+  if (exchange->curves == NULL || exchange->curves->len == 0)
+    return;
+  const double wanted_s =
+    exchange_wanted_s(exchange, kind, choice, size_B, idle_s(laid, choice, size_B));
   for (guint round = 0; round < N_ROUNDS && wanted_s > 0; round++) {
-    const double time_s =
-      idle_s(find_laid(exchange, call->kind, choice->collective), choice, size_B);
+    const double time_s = idle_s(laid, choice, size_B);
     if (!(time_s > 0) || fabs(wanted_s / time_s - 1) < near)
       return;
     factor *= wanted_s / time_s;

@@ -60,3 +60,25 @@ GArray *exchange_transfers(const Exchange *exchange, const Setup *setup, const K
   }
   return points;
 }
+
+double exchange_wanted_s(const Exchange *exchange, const Kind *kind,
+                         const LibraryChoice *choice, double size_B, double model_s)
+{
+  const LibraryCall *call = &kind->library_call;
+  const guint n_ranks = call->n_nodes * call->ranks_per_node;
+  const CalibrationCurve *curve =
+    calibration_find(exchange->curves, call->kind, call->n_nodes, n_ranks);
+  const TransferPoint wanted = {
+    .collective = choice->collective,
+    .protocol = choice->protocol,
+    .n_nodes = call->n_nodes,
+    .part_B = transfer_part_B(choice->collective, size_B, n_ranks),
+    .model_s = model_s,
+  };
+
+  if (curve != NULL)
+    return calibration_time_s(curve, size_B);
+  if (kind->transfers == NULL || kind->transfers->len == 0 || !(model_s > 0))
+    return 0;
+  return transfer_time_s(kind->transfers, &wanted);
+}
