@@ -3,7 +3,7 @@
  * @brief What holds for each strategy of the registry, so that a new one is not forgotten.
  */
 #include "models/strategy.h"
-#include "sim/base/param.h"
+#include "sim/base/registry.h"
 #include "tests/unit/forecast.h"
 
 #include <math.h>
@@ -67,12 +67,18 @@ static void check_stages(const Result *folded, const Result *explicit)
   CU_ASSERT_EQUAL(folded->path->len, explicit->path->len);
 }
 
+/* Without a timeline, which would have every iteration simulated. */
+static Result *forecast_untraced(const char *text, bool fold)
+{
+  return result_of(forecast_configured(text, &(TrainingConfig){ .fold = fold }));
+}
+
 /* Everything that a run measures: folded, with iterations that are copies left out, against
  * every flow of every iteration. */
 static void check_folds(const char *text)
 {
-  g_autoptr(Result) folded = forecast_with(text, true);
-  g_autoptr(Result) explicit = forecast_with(text, false);
+  g_autoptr(Result) folded = forecast_untraced(text, true);
+  g_autoptr(Result) explicit = forecast_untraced(text, false);
   const double time_s = TOL_ENGINE * explicit->iteration_time_s;
 
   CU_ASSERT_DOUBLE_EQUAL(folded->iteration_time_s, explicit->iteration_time_s, time_s);
@@ -111,11 +117,31 @@ static void test_every_strategy_folds_with_stragglers_and_mixed_gpus(void)
   CU_ASSERT(n_seen >= 14);
 }
 
+/* Another job keeps its own time, and begins in the midst: no iteration is a copy of the
+ * one before. */
+static void test_iterations_beside_another_job_are_not_copies(void)
+{
+  static const char *const names[] = { "wait_free", "none", "byteps" };
+
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autoptr(GError) error = NULL;
+    const ModuleInfo *strategy =
+      registry_find("strategy", strategy_table, names[i], &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(strategy);
+    g_autofree char *text = scenario_of(
+      strategy, 0, 4,
+      "\"other_jobs\": [{\"nodes\": 4, \"first_node\": 0, \"bytes\": \"20 MB\", "
+      "\"every\": \"37 ms\", \"from\": \"0.25 s\"}],");
+    check_folds(text);
+  }
+}
+
 int main(void)
 {
   CU_initialize_registry();
   CU_pSuite suite = CU_add_suite("every strategy", NULL, NULL);
   CU_ADD_TEST(suite, test_every_strategy_folds_with_stragglers_and_mixed_gpus);
+  CU_ADD_TEST(suite, test_iterations_beside_another_job_are_not_copies);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();
