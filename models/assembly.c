@@ -1,5 +1,9 @@
 #include "models/assembly.h"
 
+#include "models/fabric.h"
+
+#include <math.h>
+
 Workload *assembly_workload(const Setup *setup, guint kind, GError **error)
 {
   const GpuSpec *gpu = &cluster_kind(&setup->cluster, kind)->gpu;
@@ -65,6 +69,38 @@ void assembly_compose(const Setup *setup, const Workload *workload,
   setup->strategy->compose(setup->strategy_params, &context, composition);
 }
 
+static bool has_collectives(const Composition *composition)
+{
+  const GArray *stages = composition->pipeline.stages;
+
+  for (guint s = 0; s < stages->len; s++)
+    if (g_array_index(stages, Stage, s).kind == STAGE_COLLECTIVE)
+      return true;
+  return false;
+}
+
+/* What a library holds on each GPU for collectives of all. */
+static double library_B(const Setup *setup, const Composition *composition)
+{
+  const ClusterSpec *cluster = &setup->cluster;
+  const NodeSpec *node = &cluster->node;
+  const LibraryCall call = {
+    .kind = COLL_ALL_REDUCE,
+    .n_nodes = cluster->n_nodes,
+    .ranks_per_node = node->n_gpus,
+    .nvlink = node->fabric != &fabric_pcie,
+    .architecture = node->gpu.architecture,
+    .n_nics = node->n_nics,
+    .local_Bps = INFINITY,
+    .node_Bps = node->n_nics * node->nic_rate_Bps,
+  };
+
+  if (setup->library->buffers_B == NULL || cluster->n_nodes * node->n_gpus == 1 ||
+      !has_collectives(composition))
+    return 0;
+  return setup->library->buffers_B(setup->library_params, &call);
+}
+
 static MemoryUse memory_of(const Workload *workload, const GpuSpec *gpu,
                            const Composition *composition, double codec_B)
 {
@@ -93,7 +129,9 @@ MemoryUse assembly_least_memory(const Setup *setup, const Workload *workload,
   for (guint kind = 1; kind < cluster_n_kinds(&setup->cluster); kind++)
     if (cluster_kind(&setup->cluster, kind)->gpu.memory_B < least->memory_B)
       least = &cluster_kind(&setup->cluster, kind)->gpu;
-  return memory_of(workload, least, composition, codec_B);
+  MemoryUse use = memory_of(workload, least, composition, codec_B);
+  use.library_B = library_B(setup, composition);
+  return use;
 }
 
 bool assembly_expected_memory(const Setup *setup, MemoryUse *use)

@@ -62,6 +62,10 @@ typedef struct {
 
   /** Decide for a message of @p size_B bytes. Pure. Required. */
   LibraryChoice (*choose)(const void *params, const LibraryCall *call, double size_B);
+
+  /** Memory of a GPU that it holds [B]. @p call has what cluster.h says, nominal rates and
+   *  neither phases nor links. NULL: none. */
+  double (*buffers_B)(const void *params, const LibraryCall *call);
 } LibraryOps;
 
 extern const ModuleInfo *const library_table[];

@@ -57,7 +57,7 @@ void memory_shard(MemoryUse *use, const MemoryShards *shards)
 static double fixed_B(const MemoryUse *use)
 {
   return use->weights_B + use->gradients_B + use->optimizer_B + use->workspace_B +
-         use->communication_B;
+         use->communication_B + use->library_B;
 }
 
 double memory_total_B(const MemoryUse *use, guint batch)
@@ -101,6 +101,7 @@ char *memory_explain(const MemoryUse *use, guint batch)
   add_part(sum, activations, batch * use->activations_per_sample_B);
   add_part(sum, "context and workspace", use->workspace_B);
   add_part(sum, "communication buffers", use->communication_B);
+  add_part(sum, "the library's buffers", use->library_B);
   return g_strdup_printf("batch %u takes %s = %s, and the GPU has %s; %s", batch, sum->str,
                          total, capacity, fits);
 }

@@ -12,7 +12,8 @@ typedef struct {
   double optimizer_B; /**< its state and an fp32 master copy where precision needs one */
   double activations_per_sample_B;
   double workspace_B;     /**< context, kernels, convolution workspace */
-  double communication_B; /**< the strategy's and the library's buffers */
+  double communication_B; /**< the strategy's buffers */
+  double library_B;       /**< the library's; memory_use() leaves it 0 */
   double capacity_B;
 } MemoryUse;
 
@@ -24,7 +25,7 @@ typedef struct {
 /** Leave to one GPU its parts of weights, gradients and optimiser. */
 void memory_shard(MemoryUse *use, const MemoryShards *shards);
 
-/** @param communication_B  buffers of strategy and library on one GPU [B] */
+/** @param communication_B  buffers of the strategy on one GPU [B] */
 MemoryUse memory_use(const Workload *workload, const GpuSpec *gpu, double communication_B);
 
 /** Bytes in use at the workload's batch. */

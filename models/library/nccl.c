@@ -103,4 +103,5 @@ const LibraryOps library_nccl = {
   .rule_paths = nccl_rule_paths,
   .candidates = nccl_candidates,
   .choose = nccl_choose,
+  .buffers_B = nccl_buffers_B,
 };

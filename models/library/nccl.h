@@ -8,6 +8,7 @@
  * nccl_model.c      the time that NCCL itself predicts: it decides by nothing else
  * nccl_terms.c      what the chosen algorithm and protocol then cost
  * nccl_channels.c  how many channels a message gets, and what one moves
+ * nccl_buffers.c    GPU memory that it holds
  * nccl_pat.c        the same of parallel aggregated trees
  * nccl_p2p.c        the same of sends and receives, where nothing is chosen
  */
@@ -129,6 +130,8 @@ double nccl_model_s(const NcclVersion *version, const NcclLayout *layout,
 /** Channels that a message of @p size_B bytes uses, 1 or more. */
 double nccl_channels(const NcclLayout *layout, const LibraryCall *call, NcclAlgo algo,
                      NcclProto proto, double size_B);
+/** LibraryOps.buffers_B(). */
+double nccl_buffers_B(const void *params, const LibraryCall *call);
 /** What one channel sums and sends with Simple [B/s]. */
 double nccl_channel_Bps(const NcclCosts *costs, NcclArch arch);
 

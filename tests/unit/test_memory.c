@@ -2,8 +2,11 @@
  * @file test_memory.c
  * @brief What fits into a GPU, against worked examples.
  */
+#include "models/library.h"
 #include "models/memory.h"
 #include "tests/unit/catalogue_read.h"
+
+#include <math.h>
 
 #define MIB_B (1024.0 * 1024.0)
 #define GIB_B (1024.0 * MIB_B)
@@ -120,6 +123,30 @@ static void test_unknown_activations_bound_nothing(void)
   CU_ASSERT_EQUAL(memory_max_batch(&use), WORKLOAD_MAX_BATCH);
 }
 
+/* 12 channels found in an NVSwitch box of A100, doubled; 4 MiB of Simple, 0.5 MiB of LL and
+ * 4.6875 MiB of LL128 for a ring's one sender, and for three more of a tree. */
+static void test_nccl_holds_buffers_for_each_channel_and_sender(void)
+{
+  const double sender_B = (4 + 0.5 + 4.6875) * MIB_B;
+  g_autofree void *params = g_malloc0(library_nccl.info.params_size);
+  LibraryCall call = { .kind = COLL_ALL_REDUCE,
+                       .n_nodes = 1,
+                       .ranks_per_node = 8,
+                       .nvlink = true,
+                       .architecture = GPU_AMPERE,
+                       .n_nics = 8,
+                       .local_Bps = 230e9,
+                       .node_Bps = 8 * 25e9 };
+
+  param_set_defaults(library_nccl.info.params, params);
+  CU_ASSERT_DOUBLE_EQUAL(library_nccl.buffers_B(params, &call), 24 * sender_B, 1);
+  call.n_nodes = 2;
+  const double several_B = library_nccl.buffers_B(params, &call);
+  CU_ASSERT_DOUBLE_EQUAL(several_B / sender_B / 4, round(several_B / sender_B / 4), 1e-9);
+  param_set(param_find(library_nccl.info.params, "algo"), params, "ring", NULL);
+  CU_ASSERT_DOUBLE_EQUAL(library_nccl.buffers_B(params, &call), several_B / 4, 1);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -131,6 +158,7 @@ int main(void)
   CU_ADD_TEST(suite, test_the_largest_batch_is_the_last_that_fits);
   CU_ADD_TEST(suite, test_what_does_not_fit_has_no_batch);
   CU_ADD_TEST(suite, test_unknown_activations_bound_nothing);
+  CU_ADD_TEST(suite, test_nccl_holds_buffers_for_each_channel_and_sender);
   CU_basic_run_tests();
   const unsigned failures = CU_get_number_of_failures();
   CU_cleanup_registry();
