@@ -114,6 +114,7 @@ void result_free(Result *result)
     if (field->type == FIELD_TEXT)
       g_free(G_STRUCT_MEMBER(char *, result, field->offset));
   g_free(result->engine);
+  g_free(result->tuned);
   g_array_unref(result->links);
   g_array_unref(result->stages);
   g_array_unref(result->path);

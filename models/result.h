@@ -92,6 +92,7 @@ typedef struct {
   GArray *links;       /**< of LinkUse, tiers in use */
   GArray *stages;      /**< of StageUse, in pipeline order */
   GArray *path;        /**< of PathStep: the critical path of the last iteration */
+  char *tuned;         /**< what the strategy has tuned itself to; NULL: nothing */
   GArray *decisions;   /**< of Decision; empty unless the strategy decides */
   guint n_redecisions; /**< how often it has changed its mind, warm-up included */
   GArray *constants;   /**< of Constant */

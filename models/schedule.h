@@ -5,6 +5,7 @@
 #pragma once
 
 #include "models/placement.h"
+#include "models/schedule/horovod_autotune.h"
 #include "models/workload.h"
 
 /** Gradients that travel as one message, or one piece of a single gradient. */
@@ -86,6 +87,10 @@ typedef struct {
   /** A unit has been synchronised, but for decoding it. @return ask next(). NULL: does not
    * mind. */
   bool (*finished)(void *self, const Unit *unit, double now_s);
+
+  /** After the run: "fusion_threshold 31.2 MiB, ...", what it has found out and kept.
+   *  NULL: finds nothing out. Transfer: caller frees; NULL if there is nothing to tell. */
+  char *(*tell)(const void *self);
 } ScheduleOps;
 
 extern const ModuleInfo *const schedule_table[];
@@ -148,6 +153,10 @@ typedef struct {
   double padding_B;   /**< sizes are rounded up to a multiple in a fused buffer; 1: none */
   guint cache_capacity; /**< names the cache holds; 0: no cache */
   bool blocks; /**< the loop runs operations itself and goes on when they are done */
+  bool autotunes;
+  AutotuneRule autotune;
+  double threshold_unit_B; /**< @ref threshold_B is a multiple, tuned or not */
+  double no_cache_s;       /**< negotiation without a cache [s] */
 } HorovodCycleRule;
 
 /** Will any two neighbours of @p workload ever share a buffer? */

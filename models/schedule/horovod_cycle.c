@@ -25,10 +25,15 @@
  * never split; one larger than the threshold goes alone, and alone means in place,
  * unpadded.
  *
+ * With autotune (horovod_autotune.h) an iteration begins with other knobs where the one
+ * before ended a sample.
+ *
  * Source: horovod 0.28.1, operations.cc (RunLoopOnce), controller.cc
  * (ComputeResponseList, FuseResponses), response_cache.cc, ops/gpu_operations.cc.
  */
 #include "models/schedule.h"
+
+#include "sim/base/units.h"
 
 #include <math.h>
 
@@ -41,12 +46,15 @@ typedef struct {
 typedef struct {
   HorovodCycleRule rule;
   const Workload *workload;
-  bool cached;        /* is every name of this iteration in the cache? */
-  double next_s;      /* when the cycle after the last one that took gradients starts */
-  GArray *waiting;    /* of Waiting, in the order of this iteration */
-  guint n_sent;       /* of them, gone */
-  guint n_negotiated; /* of them, gone or about to go */
-  guint n_out;        /* units on their way */
+  bool cached;            /* is every name of this iteration in the cache? */
+  double next_s;          /* when the cycle after the last one that took gradients starts */
+  GArray *waiting;        /* of Waiting, in the order of this iteration */
+  guint n_sent;           /* of them, gone */
+  guint n_negotiated;     /* of them, gone or about to go */
+  guint n_out;            /* units on their way */
+  HorovodCycleRule given; /* before anything was tuned */
+  Autotune *autotune;     /* NULL: nothing is */
+  double begun_B;         /* gradients of all iterations begun before */
 } HorovodCycle;
 
 static void *horovod_cycle_new(const void *params, const Workload *workload)
@@ -54,6 +62,12 @@ static void *horovod_cycle_new(const void *params, const Workload *workload)
   HorovodCycle *self = g_new0(HorovodCycle, 1);
 
   self->rule = *(const HorovodCycleRule *)params;
+  self->given = self->rule;
+  if (self->rule.autotunes)
+    self->autotune =
+      autotune_new(&self->rule.autotune,
+                   &(AutotunePoint){ self->rule.threshold_B, self->rule.cycle_time_s,
+                                     self->rule.cache_capacity > 0 });
   self->workload = workload;
   self->waiting =
     g_array_sized_new(FALSE, FALSE, sizeof(Waiting), workload->gradients->len);
@@ -64,13 +78,42 @@ static void horovod_cycle_free(void *data)
 {
   HorovodCycle *self = data;
   g_array_unref(self->waiting);
+  autotune_free(self->autotune);
   g_free(self);
 }
 
-static void horovod_cycle_begin(void *data, guint iteration, double now_s G_GNUC_UNUSED)
+/* Take what is tried from now on, or has been found best. */
+static void tune(HorovodCycle *self, double now_s)
+{
+  const AutotunePoint point = autotune_step(self->autotune, now_s, self->begun_B);
+  const double unit_B = self->given.threshold_unit_B;
+
+  self->begun_B += self->workload->gradient_B;
+  self->rule.cycle_time_s = point.cycle_time_s;
+  self->rule.threshold_B = ceil(floor(point.threshold_B) / unit_B) * unit_B;
+  self->rule.cache_capacity = point.cache ? self->given.cache_capacity : 0;
+  self->rule.uncached_s = point.cache ? self->given.uncached_s : self->given.no_cache_s;
+}
+
+static char *horovod_cycle_tell(const void *data)
+{
+  const HorovodCycle *self = data;
+
+  if (self->autotune == NULL)
+    return NULL;
+  g_autofree char *threshold = units_show_bytes(self->rule.threshold_B, 3);
+  g_autofree char *cycle = units_show_seconds(self->rule.cycle_time_s, 3);
+  return g_strdup_printf("%sfusion_threshold %s, cycle_time %s, cache %s",
+                         autotune_is_done(self->autotune) ? "" : "still tuning: ",
+                         threshold, cycle, self->rule.cache_capacity > 0 ? "on" : "off");
+}
+
+static void horovod_cycle_begin(void *data, guint iteration, double now_s)
 {
   HorovodCycle *self = data;
 
+  if (self->autotune != NULL)
+    tune(self, now_s);
   self->cached =
     iteration > 0 && self->workload->gradients->len <= self->rule.cache_capacity;
   g_array_set_size(self->waiting, 0);
@@ -197,4 +240,5 @@ const ScheduleOps schedule_horovod_cycle = {
   .ready = horovod_cycle_ready,
   .next = horovod_cycle_next,
   .finished = horovod_cycle_finished,
+  .tell = horovod_cycle_tell,
 };

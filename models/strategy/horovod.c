@@ -18,6 +18,10 @@
  * gather of the requests, a broadcast of the size and of the responses follow, each a tree
  * of ceil(log2 N) messages. The messages are short: their bytes cost nothing here.
  *
+ * With autotune training begins with iterations that try knobs; they are run and not
+ * counted. What was found is told. hierarchical_allreduce and torus_allreduce, which
+ * Horovod tries too, stay as they are given.
+ *
  * Source: horovod 0.28.1, torch/optimizer.py, operations.cc, global_state.h, controller.cc,
  * mpi/mpi_controller.cc, ops/gpu_operations.cc, ops/cuda/cuda_kernels.h.
  */
@@ -42,6 +46,11 @@ typedef struct {
   bool batch_d2d_memcopies;
   bool hierarchical_allreduce;
   bool torus_allreduce;
+  bool autotune;
+  guint autotune_warmup_samples;
+  guint autotune_steps_per_sample;
+  guint autotune_bayes_opt_max_samples;
+  double autotune_gaussian_process_noise;
   double stall_check_time_s;
   double control_latency_s;
   double kernel_launch_s;
@@ -109,6 +118,54 @@ static const ParamSpec horovod_params[] = {
     .origin = "horovod 0.28.1 operations.cc",
   },
   {
+    .key = "autotune",
+    .type = PARAM_BOOL,
+    .offset = offsetof(HorovodParams, autotune),
+    .fallback = "false",
+    .help = "tune, before anything is measured, what has its default of fusion_threshold, "
+            "cycle_time, cache_capacity",
+    .origin = "horovod 0.28.1 operations.cc, HOROVOD_AUTOTUNE",
+  },
+  {
+    .key = "autotune_warmup_samples",
+    .type = PARAM_COUNT,
+    .offset = offsetof(HorovodParams, autotune_warmup_samples),
+    .fallback = "3",
+    .max = 1000,
+    .help = "samples left out, of five scores each",
+    .origin = "horovod 0.28.1 parameter_manager.cc",
+  },
+  {
+    .key = "autotune_steps_per_sample",
+    .type = PARAM_COUNT,
+    .offset = offsetof(HorovodParams, autotune_steps_per_sample),
+    .fallback = "10",
+    .min = 1,
+    .max = 1000,
+    .help = "iterations of a score",
+    .origin = "horovod 0.28.1 parameter_manager.cc",
+  },
+  {
+    .key = "autotune_bayes_opt_max_samples",
+    .type = PARAM_COUNT,
+    .offset = offsetof(HorovodParams, autotune_bayes_opt_max_samples),
+    .fallback = "20",
+    .min = 1,
+    .max = 100,
+    .help = "points tried of threshold and cycle time, and one more",
+    .origin = "horovod 0.28.1 parameter_manager.cc",
+  },
+  {
+    .key = "autotune_gaussian_process_noise",
+    .type = PARAM_NUMBER,
+    .offset = offsetof(HorovodParams, autotune_gaussian_process_noise),
+    .fallback = "0.8",
+    .min = 1e-3,
+    .max = 1e6,
+    .help = "standard deviation of a score, in bytes per microsecond",
+    .origin = "horovod 0.28.1 parameter_manager.cc",
+  },
+  {
     .key = "stall_check_time",
     .type = PARAM_SECONDS,
     .offset = offsetof(HorovodParams, stall_check_time_s),
@@ -149,6 +206,31 @@ static guint log2_ceil(guint n)
   return n <= 1 ? 0 : g_bit_storage(n - 1);
 }
 
+/* Horovod holds what is set; here that is what differs from its default. */
+static bool is_given(const HorovodParams *self, const char *key)
+{
+  const ParamSpec *spec = param_find(horovod_params, key);
+  g_autofree char *value = param_format(spec, self);
+  HorovodParams usual = { 0 };
+
+  param_set(spec, &usual, spec->fallback, NULL);
+  g_autofree char *fallback = param_format(spec, &usual);
+  return !g_str_equal(value, fallback);
+}
+
+static AutotuneRule autotune_rule(const HorovodParams *self)
+{
+  return (AutotuneRule){
+    .warmup_samples = self->autotune_warmup_samples,
+    .steps_per_sample = self->autotune_steps_per_sample,
+    .max_samples = self->autotune_bayes_opt_max_samples,
+    .noise = self->autotune_gaussian_process_noise,
+    .holds_threshold = is_given(self, "fusion_threshold"),
+    .holds_cycle_time = is_given(self, "cycle_time"),
+    .holds_cache = is_given(self, "cache_capacity"),
+  };
+}
+
 static HorovodCycleRule cycle_rule(const HorovodParams *self,
                                    const StrategyContext *context)
 {
@@ -158,12 +240,16 @@ static HorovodCycleRule cycle_rule(const HorovodParams *self,
   const guint coordinator_rounds = N_COORDINATOR_TREES * log2_ceil(n_ranks);
   const double unit_B = FUSION_UNIT_B * (double)context->gpus_per_node;
   const double cached_s = bits_rounds * self->control_latency_s;
+  const double no_cache_s = coordinator_rounds * self->control_latency_s;
 
   return (HorovodCycleRule){
     .cycle_time_s = self->cycle_time_s,
     .cached_s = cached_s,
-    .uncached_s = coordinator_rounds * self->control_latency_s +
-                  (self->cache_capacity > 0 ? cached_s : 0),
+    .uncached_s = no_cache_s + (self->cache_capacity > 0 ? cached_s : 0),
+    .no_cache_s = no_cache_s,
+    .threshold_unit_B = unit_B,
+    .autotunes = self->autotune,
+    .autotune = autotune_rule(self),
     .threshold_B = ceil((double)self->fusion_threshold_B / unit_B) * unit_B,
     .padding_B = self->batch_d2d_memcopies ? BATCHED_PADDING_B : 1,
     .cache_capacity = self->cache_capacity,
@@ -258,7 +344,11 @@ static void horovod_compose(const void *params, const StrategyContext *context,
   out->stall_warning_s = self->stall_check_time_s;
   out->schedule = &schedule_horovod_cycle;
   out->schedule_state = out->schedule->new (&rule, context->workload);
-  if (horovod_cycle_can_fuse(&rule, context->workload))
+  if (self->autotune)
+    out->tuning_iterations = autotune_n_steps(&rule.autotune);
+  if (self->autotune && !rule.autotune.holds_threshold)
+    out->communication_B = self->num_nccl_streams * AUTOTUNE_MAX_THRESHOLD_B;
+  else if (horovod_cycle_can_fuse(&rule, context->workload))
     out->communication_B = self->num_nccl_streams * rule.threshold_B;
 }
 

@@ -64,6 +64,8 @@ static void write_stages(JsonEmit *emit, const Result *result)
 
 static void write_decisions(JsonEmit *emit, const Result *result)
 {
+  if (result->tuned != NULL)
+    json_text(emit, "tuned", result->tuned);
   if (result->decisions->len == 0)
     return;
   json_double(emit, "redecisions", result->n_redecisions);

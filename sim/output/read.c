@@ -158,6 +158,9 @@ static bool read_decisions(const cJSON *object, Result *result, GError **error)
 {
   const cJSON *item, *array = member(object, "decisions");
 
+  if (member(object, "tuned") != NULL &&
+      !to_text(member(object, "tuned"), "tuned", &result->tuned, error))
+    return false;
   if (array == NULL)
     return true;
   if (!to_guint(member(object, "redecisions"), "redecisions", &result->n_redecisions,

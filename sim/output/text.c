@@ -148,6 +148,10 @@ static void append_codec(const Result *result, GString *out)
 /* Of a strategy that chooses codecs. */
 static void append_decisions(const Result *result, GString *out)
 {
+  if (result->tuned != NULL) {
+    g_autofree char *tuned = show_plain(result->tuned);
+    append_row(out, "tuned to", tuned);
+  }
   for (guint i = 0; i < result->decisions->len; i++) {
     const Decision *decision = &g_array_index(result->decisions, Decision, i);
     g_autofree char *codec = show_plain(decision->codec);

@@ -17,7 +17,7 @@ static guint n_full_iterations(const Job *job)
   const RunSpec *run = &job->setup->run;
   const double share = compression_warmup_share(job->compression);
 
-  return share > 0 ? run->warmup + (guint)round(share * run->iterations) : 0;
+  return share > 0 ? job_n_unmeasured(job) + (guint)round(share * run->iterations) : 0;
 }
 
 bool job_is_coded(const Job *job)

@@ -248,6 +248,9 @@ void lane_leave(Lane *lane, const Resource *resource);
 /** The first process of the run: spawns the others and computes. @p data is the Job. */
 void job_run(void *data);
 
+/** Iterations that are run before those that are measured. */
+guint job_n_unmeasured(const Job *job);
+
 /** The parts of it, for who runs several: begin, let a worker go through an iteration,
  *  end when no worker will go on. */
 void job_start(Job *job);

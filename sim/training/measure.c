@@ -272,6 +272,8 @@ void job_measure(const Job *job, const TrainingConfig *config, Result *result)
   measure_exchange(job, result);
   job_tell_critical_path(job, result);
   warn(job, result);
+  if (job->composition->schedule->tell != NULL)
+    result->tuned = job->composition->schedule->tell(job->composition->schedule_state);
   if (job->chooser != NULL)
     chooser_tell(job->chooser, job->n_measured, result);
   result->replicas = 1;

@@ -30,8 +30,9 @@ bool job_may_repeat(const Job *job, const TrainingConfig *config)
   return config->fold && !watched && job->setup->run.warmup > 0 && job->fleet == NULL &&
          job->compression == NULL && composition->fetches == NULL &&
          composition->schedule != NULL && composition->schedule->forgets &&
-         job->setup->library != &library_adaptive && !job->setup->strategy->chooses &&
-         ends_with_its_round(job) && !draws_anything(job) && job_n_others(job) == 0;
+         composition->tuning_iterations == 0 && job->setup->library != &library_adaptive &&
+         !job->setup->strategy->chooses && ends_with_its_round(job) &&
+         !draws_anything(job) && job_n_others(job) == 0;
 }
 
 void job_end_round(Job *job)

@@ -109,22 +109,27 @@ static void dispatch(void *data)
   unit_clear(&unit);
 }
 
+guint job_n_unmeasured(const Job *job)
+{
+  return job->composition->tuning_iterations + job->setup->run.warmup;
+}
+
 /* An iteration of the worker that tells time begins, or the last has ended. */
 static void tell_time(Job *job, guint iteration)
 {
-  const RunSpec *run = &job->setup->run;
+  const guint n_before = job_n_unmeasured(job);
+  const guint n = n_before + job->setup->run.iterations;
   const double now_s = engine_now_s(job->engine);
 
-  if (iteration == run->warmup + run->iterations) {
+  if (iteration == n) {
     job->measured_to_s = now_s;
     timeline_end(&job->timeline, now_s);
     return;
   }
   job->last_from_s = now_s;
-  if (iteration + 1 == run->warmup + run->iterations ||
-      (job->may_repeat && iteration == run->warmup))
+  if (iteration + 1 == n || (job->may_repeat && iteration == n_before))
     job_begin_passages(job);
-  if (iteration == run->warmup) {
+  if (iteration == n_before) {
     job->measured_from_s = now_s;
     timeline_begin(&job->timeline, now_s);
   }
@@ -143,7 +148,7 @@ static void run_iterations(void *data)
 {
   Worker *worker = data;
   Job *job = worker->job;
-  const guint n = job->setup->run.warmup + job->setup->run.iterations;
+  const guint n = job_n_unmeasured(job) + job->setup->run.iterations;
 
   for (; worker->iteration < n;
        worker->iteration = MAX(worker->iteration + 1, job->resume_at)) {
