@@ -169,6 +169,10 @@ typedef struct {
    *  SIM_ERROR_VALUE. NULL: always */
   bool (*begins)(const void *params, guint n_nodes, GError **error);
 
+  /** Why @p key makes no difference, the other keys being what they are: "..., with
+   *  consistency ssp only". NULL: it does. May be NULL: all do. */
+  const char *(*ignores)(const void *params, const char *key);
+
   /** Fill @p out, which composition_clear() frees. Required. */
   void (*compose)(const void *params, const StrategyContext *context, Composition *out);
 } StrategyOps;

@@ -96,6 +96,16 @@ static bool parse_gpus(const char *text, const char *separators, guint n_gpus, G
   return true;
 }
 
+/* Would it be a link in a larger node? */
+static bool names_others(const Mesh *mesh, const char *text)
+{
+  g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(guint));
+  g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(guint));
+
+  return parse_gpus(text, "-", G_MAXUINT, all) && all->len == 2 &&
+         !parse_gpus(text, "-", mesh->n, own);
+}
+
 static bool read_link(Mesh *mesh, guint index, GError **error)
 {
   const MeshLink *link = &g_array_index(mesh->params->links, MeshLink, index);
@@ -103,6 +113,13 @@ static bool read_link(Mesh *mesh, guint index, GError **error)
   g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(guint));
   g_autofree char *cause = NULL;
 
+  if (names_others(mesh, text)) {
+    cause = g_strdup_printf("'%s' names a GPU that is not there: the node has %u, 0 to %u; "
+                            "give \"fabric\" the links and rings of these, or as many GPUs "
+                            "as it is drawn for",
+                            text, mesh->n, mesh->n - 1);
+    return fail(error, "links", index, cause);
+  }
   if (!parse_gpus(text, "-", mesh->n, gpus) || gpus->len != 2) {
     cause = g_strdup_printf("'%s' does not name two GPUs of 0 to %u, such as \"0-1\"", text,
                             mesh->n - 1);

@@ -30,6 +30,8 @@
  */
 #include "models/strategy/servers.h"
 
+#include <string.h>
+
 typedef struct {
   guint consistency; /* Consistency */
   guint staleness;
@@ -134,6 +136,15 @@ static void parameter_server_compose(const void *params, const StrategyContext *
   servers_compose(&plan, context, out);
 }
 
+static const char *parameter_server_ignores(const void *params, const char *key)
+{
+  const ServerParams *self = params;
+
+  return strcmp(key, "staleness") == 0 && self->consistency != CONSISTENCY_SSP
+           ? "only consistency \"ssp\" minds it: write that, or leave it out"
+           : NULL;
+}
+
 /* One GPU of a node sums, and one node of a rack. */
 static void hierarchical_compose(const void *params, const StrategyContext *context,
                                  Composition *out)
@@ -168,6 +179,7 @@ const StrategyOps strategy_parameter_server = {
     .params_size = sizeof(ServerParams),
   },
   .place = COMPRESS_PIECES,
+  .ignores = parameter_server_ignores,
   .compose = parameter_server_compose,
 };
 

@@ -11,30 +11,41 @@
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/describe.h"
 #include "sim/scenario/describe_profile.h"
+#include "sim/scenario/scenario.h"
 
 #include <string.h>
 
-/* The sections of a scenario whose keys belong to no module. */
+/* The sections of a scenario whose keys belong to no module; their source is where to read
+ * on. */
 static const ModuleInfo sections[] = {
-  { "cluster", "the cluster itself", "", cluster_params, 0, NULL },
+  { "cluster", "the cluster itself",
+    "section:node, section:nic; of \"network\" topology:NAME, of \"transport\" "
+    "transport:NAME; help lists the kinds",
+    cluster_params, 0, NULL },
   { "nic", "network cards: \"cluster.nic\"", "", nic_params, 0, NULL },
-  { "node", "a node: \"cluster.node\"", "", node_params, 0, NULL },
+  { "node", "a node: \"cluster.node\"", "section:gpu, fabric:NAME", node_params, 0, NULL },
   { "gpu", "a GPU: \"cluster.node.gpu\"", "", gpu_params, 0, NULL },
   { "groups", "ranks that `collective --group` takes together: \"groups\"", "",
     grouping_params, 0, NULL },
-  { "workload", "what is trained", "", workload_params, 0, NULL },
+  { "workload", "what is trained", "section:compute, model:NAME", workload_params, 0,
+    NULL },
   { "compute", "how fast one GPU is: \"workload.compute\"", "", compute_params, 0, NULL },
-  { "compression", "which gradients a codec encodes", "", compression_params, 0, NULL },
+  { "compression", "which gradients a codec encodes",
+    "section:compression_gpu (nodes_per_rack among others), section:compression_cpu, "
+    "codec:NAME",
+    compression_params, 0, NULL },
   { "compression_gpu", "where GPUs encode", "", compression_gpu_params, 0, NULL },
   { "compression_cpu", "where CPUs encode: BytePS", "", compression_cpu_params, 0, NULL },
   { "run", "how much is simulated", "", run_params, 0, NULL },
   { "memory", "what must fit into the GPUs", "", memory_params, 0, NULL },
+  { "calibration", "where constants come from: a key of the scenario itself",
+    "profile:NAME; `calibrate --help`", scenario_calibration_params, 0, NULL },
 };
 
 static const ModuleInfo *const section_table[] = {
-  &sections[0],  &sections[1],  &sections[2], &sections[3], &sections[4],
-  &sections[5],  &sections[6],  &sections[7], &sections[8], &sections[9],
-  &sections[10], &sections[11], NULL,
+  &sections[0],  &sections[1],  &sections[2],  &sections[3], &sections[4],
+  &sections[5],  &sections[6],  &sections[7],  &sections[8], &sections[9],
+  &sections[10], &sections[11], &sections[12], NULL,
 };
 
 const Kind kinds[] = {
@@ -145,7 +156,8 @@ static char *describe_module(const Kind *kind, const ModuleInfo *info)
   if (info->note != NULL)
     g_string_append_printf(out, "  published, not simulated: %s\n", info->note);
   if (*info->source != '\0')
-    g_string_append_printf(out, "  source: %s\n", info->source);
+    g_string_append_printf(out, "  %s: %s\n",
+                           kind->table == section_table ? "more" : "source", info->source);
   return g_string_free(g_steal_pointer(&out), FALSE);
 }
 

@@ -28,7 +28,7 @@ static const ParamSpec name_params[] = {
   PARAM_END,
 };
 
-static const ParamSpec calibration_params[] = {
+const ParamSpec scenario_calibration_params[] = {
   { .key = "calibration",
     .type = PARAM_TEXT,
     .offset = offsetof(Fixed, calibration),
@@ -78,6 +78,51 @@ static void bind_name(Binder *binder, const Section *root, Setup *setup)
   cJSON_free(quoted);
 }
 
+/* Does the key have its default? As `show` writes it, that it may stand anywhere. */
+static bool is_default(const ParamSpec *spec, const ModuleInfo *info, const void *params)
+{
+  g_autofree void *usual = g_malloc0(MAX(info->params_size, 1));
+
+  if (spec->type == PARAM_LIST || spec->type == PARAM_TEXT || spec->fallback == NULL)
+    return false;
+  param_set(spec, usual, spec->fallback, NULL);
+  g_autofree char *value = param_format(spec, params);
+  g_autofree char *fallback = param_format(spec, usual);
+  return g_str_equal(value, fallback);
+}
+
+/* Keys that are given for nothing. */
+static void check_ignored(const Binder *binder, const Section *section, const Setup *setup)
+{
+  const StrategyOps *ops = setup->strategy;
+
+  if (ops == NULL || ops->ignores == NULL || problems_count(binder->problems) > 0)
+    return;
+  for (guint i = 0; i < param_count(ops->info.params); i++) {
+    const ParamSpec *spec = &ops->info.params[i];
+    const cJSON *item = bind_member(section, spec->key);
+    const char *cause =
+      item == NULL ? NULL : ops->ignores(setup->strategy_params, spec->key);
+    if (cause != NULL && !is_default(spec, &ops->info, setup->strategy_params))
+      bind_blame(binder, section, spec->key, item, cause);
+  }
+}
+
+/* Racks that have more nodes than there are. */
+static void check_aggregators(const Binder *binder, const Section *section,
+                              const Setup *setup)
+{
+  static const char key[] = "nodes_per_aggregator";
+  const cJSON *item = bind_member(section, key);
+  const guint n_nodes = setup->cluster.n_nodes;
+
+  if (item == NULL || problems_count(binder->problems) > 0 || item->valuedouble <= n_nodes)
+    return;
+  g_autofree char *cause =
+    g_strdup_printf("there are only %u nodes: write %u at most", n_nodes, n_nodes);
+  bind_blame(binder, section, key, item, cause);
+}
+
 static void bind_strategy(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
@@ -92,6 +137,8 @@ static void bind_strategy(Binder *binder, const Section *root, Setup *setup)
       problems_count(binder->problems) == 0 &&
       !setup->strategy->check(setup->strategy_params, &error))
     bind_blame(binder, &section, "", NULL, error->message);
+  check_ignored(binder, &section, setup);
+  check_aggregators(binder, &section, setup);
 }
 
 static void bind_library(Binder *binder, const Section *root, Setup *setup)
@@ -138,6 +185,25 @@ static void check_compression(const Binder *binder, const Section *section,
   if (!compression_check(compression, &error) ||
       !composition_check(&composition, compression, &error))
     bind_blame(binder, section, "", NULL, error->message);
+}
+
+/* What is given of racks must make sense, and a difference. */
+static void check_racks(const Binder *binder, const Section *section, const Setup *setup)
+{
+  static const char key[] = "nodes_per_rack";
+  const cJSON *item = bind_member(section, key);
+  const guint n_nodes = setup->cluster.n_nodes;
+  g_autofree char *cause = NULL;
+
+  if (problems_count(binder->problems) > 0 || item == NULL || !(item->valuedouble > 0))
+    return;
+  if (setup->codec == &codec_none && !setup->strategy->chooses)
+    cause = g_strdup("codec none encodes nothing, whatever leaves a rack: leave it out, or "
+                     "choose a codec");
+  else if (item->valuedouble > n_nodes)
+    cause = g_strdup_printf("there are only %u nodes: choose a divisor of them", n_nodes);
+  if (cause != NULL)
+    bind_blame(binder, section, key, item, cause);
 }
 
 /* The same of the codecs that the strategy chooses from. */
@@ -189,6 +255,7 @@ static void bind_compression(Binder *binder, const Section *root, Setup *setup)
   if (setup->codec != NULL && setup->codec->check != NULL &&
       !setup->codec->check(setup->codec_params, &error))
     bind_blame(binder, &section, "", NULL, error->message);
+  check_racks(binder, &section, setup);
   check_compression(binder, &section, setup);
   check_choices(binder, &section, setup);
 }
@@ -220,7 +287,7 @@ static void bind_all(Binder *binder, cJSON *root, bool needs_workload, Setup *se
   bind_strategy(binder, &section, setup);
   bind_library(binder, &section, setup);
   bind_compression(binder, &section, setup);
-  bind_params(binder, &section, calibration_params, &fixed);
+  bind_params(binder, &section, scenario_calibration_params, &fixed);
   g_free(fixed.calibration);
   if (profile != NULL && setup->library != NULL)
     bind_calibration_curves(binder, setup);

@@ -8,6 +8,9 @@
 
 typedef struct Scenario Scenario;
 
+/** The key "calibration". */
+extern const ParamSpec scenario_calibration_params[];
+
 /**
  * Read, merge (include, catalogues, --set), check and bind. All or nothing.
  * @param settings  "path=value" strings, NULL-terminated; NULL for none

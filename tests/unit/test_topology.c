@@ -176,7 +176,8 @@ static void test_mesh_refuses_links_and_rings_that_make_no_sense(void)
     const char *keys, *message;
   } cases[] = {
     { "links={gpus=0-4}",
-      "links[0]: '0-4' does not name two GPUs of 0 to 3, such as \"0-1\"" },
+      "links[0]: '0-4' names a GPU that is not there: the node has 4, 0 to 3; give "
+      "\"fabric\" the links and rings of these, or as many GPUs as it is drawn for" },
     { "links={gpus=0}", "links[0]: '0' does not name two GPUs of 0 to 3, such as \"0-1\"" },
     { "links={gpus=}", "links[0]: '' does not name two GPUs of 0 to 3, such as \"0-1\"" },
     { "links={gpus=0-1}; links={gpus=2-2}", "links[1]: '2-2' links a GPU to itself" },
