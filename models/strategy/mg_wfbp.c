@@ -16,35 +16,15 @@
  *
  * Source: HKBU-HPML/MG-WFBP@507f409db3d8 distributed_optimizer.py, profiling.py.
  */
-#include "models/strategy.h"
+#include "models/strategy/merge_keys.h"
 
 typedef struct {
-  double startup_s;
-  double rate_Bps;
+  MergeKeys merge;
   double kernel_launch_s;
 } MgWfbpParams;
 
 static const ParamSpec mg_wfbp_params[] = {
-  {
-    .key = "startup",
-    .type = PARAM_SECONDS,
-    .offset = offsetof(MgWfbpParams, startup_s),
-    .fallback = "0 s",
-    .min = 0,
-    .max = 3600,
-    .help = "an all-reduce takes this + size / rate; only with rate; 0: fitted",
-    .origin = "MG-WFBP profiling.py: fitted before training",
-  },
-  {
-    .key = "rate",
-    .type = PARAM_RATE,
-    .offset = offsetof(MgWfbpParams, rate_Bps),
-    .fallback = "0 B/s",
-    .min = 0,
-    .max = 1e15,
-    .help = "bytes of message per second of all-reduce, for merging; 0: fitted",
-    .origin = "MG-WFBP profiling.py: fitted before training",
-  },
+  MERGE_KEYS(MgWfbpParams),
   {
     .key = "kernel_launch",
     .type = PARAM_SECONDS,
@@ -60,12 +40,7 @@ static void mg_wfbp_compose(const void *params, const StrategyContext *context,
                             Composition *out)
 {
   const MgWfbpParams *self = params;
-  const bool known = self->rate_Bps > 0;
-  const MergeRule rule = {
-    .known = known,
-    .cost.startup_s = known ? self->startup_s : 0,
-    .cost.s_per_B = known ? 1 / self->rate_Bps : 0,
-  };
+  const MergeRule rule = merge_keys_rule(&self->merge);
   Pipeline *pipeline = &out->pipeline;
   const guint copies = pipeline_add_resource(pipeline, "group copies", 1);
   const guint stream = pipeline_add_resource(pipeline, "nccl stream", 1);

@@ -6,36 +6,16 @@
  * every gradient ready, when forward needs it, and what an all-reduce takes. Merged
  * gradients are copied into one buffer and out of it, on the communication stream.
  */
-#include "models/strategy.h"
+#include "models/strategy/merge_keys.h"
 
 typedef struct {
-  double startup_s;
-  double rate_Bps;
+  MergeKeys merge;
   bool cross_barrier;
   double kernel_launch_s;
 } PredictiveParams;
 
 static const ParamSpec predictive_params[] = {
-  {
-    .key = "startup",
-    .type = PARAM_SECONDS,
-    .offset = offsetof(PredictiveParams, startup_s),
-    .fallback = "0 s",
-    .min = 0,
-    .max = 3600,
-    .help = "an all-reduce takes this + size / rate; only with rate; 0: fitted",
-    .origin = "MG-WFBP profiling.py: fitted before training",
-  },
-  {
-    .key = "rate",
-    .type = PARAM_RATE,
-    .offset = offsetof(PredictiveParams, rate_Bps),
-    .fallback = "0 B/s",
-    .min = 0,
-    .max = 1e15,
-    .help = "bytes of message per second of all-reduce, for the plan; 0: fitted",
-    .origin = "MG-WFBP profiling.py: fitted before training",
-  },
+  MERGE_KEYS(PredictiveParams),
   {
     .key = "cross_barrier",
     .type = PARAM_BOOL,
@@ -59,12 +39,7 @@ static void predictive_compose(const void *params, const StrategyContext *contex
                                Composition *out)
 {
   const PredictiveParams *self = params;
-  const bool known = self->rate_Bps > 0;
-  const MergeRule rule = {
-    .known = known,
-    .cost.startup_s = known ? self->startup_s : 0,
-    .cost.s_per_B = known ? 1 / self->rate_Bps : 0,
-  };
+  const MergeRule rule = merge_keys_rule(&self->merge);
   Pipeline *pipeline = &out->pipeline;
   const guint stream = pipeline_add_resource(pipeline, "nccl stream", 1);
   Stage copy = {
