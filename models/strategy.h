@@ -145,7 +145,7 @@ typedef struct {
   guint ahead_units;       /**< so many fetches are asked for before their turn, ... */
   guint ahead_backward_units; /**< ... so many of those before a layer's backward, ... */
   double ahead_B;             /**< ... or more, until they make so many bytes */
-  guint tuning_iterations; /**< run before warm-up, while the schedule tunes itself */
+  guint tuning_iterations;    /**< run before warm-up, while the schedule tunes itself */
   bool cuts_messages;    /**< some gradient, as large as its message, travels in pieces */
   guint optimizer_ranks; /**< GPUs that share one optimizer step; 0: each takes it all */
   MemoryShards shards;   /**< what a GPU holds of the model */
