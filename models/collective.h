@@ -46,7 +46,9 @@ typedef struct {
   double chunk_B;     /**< what a pipelined algorithm sends at once, of the whole message,
                            all its channels together; 0: COLL_CHUNK_B [B] */
   guint n_servers;    /**< of push and pull; 0: every rank serves */
-  bool cross_nic;     /**< as in PathRules; of phases of rings, not of plans */
+  bool cross_nic;     /**< as in PathRules; of rings */
+  const Topology *layout; /**< rings and trees of plans are laid on it as those of phases
+                               are; borrowed; NULL: by rank */
 } CollCall;
 
 /** The NIC that rail @p rail stands for, at both ends of a message. */

@@ -97,26 +97,35 @@ static void trees_free(Tree *trees, guint n_trees)
   g_free(trees);
 }
 
+/* Transfer: caller frees with rings_free(). */
+static Rings *plan_rings_new(const CollCall *call)
+{
+  return rings_new_chains(call, n_channels_of_plan(call), call->layout);
+}
+
 static guint double_tree_n_chunks(const CollCall *call, double size_B)
 {
-  return n_channels_of_plan(call) * DTREE_N * coll_n_chunks(size_B, call->chunk_B);
+  g_autoptr(Rings) rings = plan_rings_new(call);
+  return rings_n_channels(rings) * DTREE_N * coll_n_chunks(size_B, call->chunk_B);
 }
 
 static void double_tree_plan(const CollCall *call, double size_B, Plan *plan)
 {
-  const guint n_trees = n_channels_of_plan(call) * DTREE_N;
+  g_autoptr(Rings) rings = plan_rings_new(call);
+  const guint n_trees = rings_n_channels(rings) * DTREE_N;
   const guint n_chunks = coll_n_chunks(size_B, call->chunk_B);
-  g_autoptr(Rings) rings = rings_new_chains(call, n_channels_of_plan(call), NULL);
   g_autofree PlanTree *pipes = g_new(PlanTree, n_trees);
-  Tree *trees = trees_new(call, rings, NULL);
+  Tree *trees = trees_new(call, rings, call->layout);
 
   for (guint i = 0; i < n_trees; i++)
-    pipes[i] = (PlanTree){ .tree = &trees[i],
-                           .first_chunk = i * n_chunks,
-                           .width = 1,
-                           .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n_trees,
-                           .channel = i,
-                           .rail = call->group->n_nodes > 1 ? 1 + i / DTREE_N : 0 };
+    pipes[i] =
+      (PlanTree){ .tree = &trees[i],
+                  .first_chunk = i * n_chunks,
+                  .width = 1,
+                  .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n_trees,
+                  .channel = i,
+                  .rail =
+                    call->group->n_nodes > 1 ? 1 + rings_rail(rings, i / DTREE_N) : 0 };
   for (guint chunk = 0; chunk < n_chunks; chunk++)
     tree_plan_chunk(pipes, n_trees, chunk, true, true, NULL, plan);
   trees_free(trees, n_trees);

@@ -41,27 +41,46 @@ static void lines_free(Tree *lines, guint n)
 
 guint line_n_chunks(const CollCall *call, double size_B)
 {
-  return n_rails_of(call) * coll_n_chunks(size_B, call->chunk_B);
+  g_autoptr(Rings) rings = rings_new(call, n_rails_of(call), call->layout);
+  return rings_n_channels(rings) * coll_n_chunks(size_B, call->chunk_B);
 }
 
 void line_plan(const CollCall *call, double size_B, Plan *plan)
 {
-  const guint n = n_rails_of(call), n_chunks = coll_n_chunks(size_B, call->chunk_B);
+  g_autoptr(Rings) rings = rings_new(call, n_rails_of(call), call->layout);
+  const guint n = rings_n_channels(rings), n_ranks = call->group->n_ranks;
+  const guint n_chunks = coll_n_chunks(size_B, call->chunk_B);
   const bool up = call->kind == COLL_REDUCE;
-  g_autoptr(Rings) rings = rings_new(call, n, NULL);
   g_autofree PlanTree *pipes = g_new(PlanTree, n);
+  g_autofree guint *rails = g_new(guint, (gsize)n * n_ranks);
   Tree *lines = lines_new(call, rings);
 
-  for (guint c = 0; c < n; c++)
+  for (guint c = 0; c < n; c++) {
+    rings_plan_rails(rings, c, &rails[(gsize)c * n_ranks]);
     pipes[c] = (PlanTree){ .tree = &lines[c],
                            .first_chunk = c * n_chunks,
                            .width = 1,
                            .chunk_B = coll_chunk_B(size_B, call->chunk_B) / n,
                            .channel = c,
-                           .rail = call->group->n_nodes > 1 ? 1 + c : 0 };
+                           .rails = &rails[(gsize)c * n_ranks] };
+  }
   for (guint chunk = 0; chunk < n_chunks; chunk++)
     tree_plan_chunk(pipes, n, chunk, up, !up, NULL, plan);
   lines_free(lines, n);
+}
+
+/* A message leaves by the NIC that the ring leaves its node by. */
+static void add_flows(const Tree *line, const CollCall *call, const Rings *rings,
+                      guint channel, Draft *draft, Chain *hops)
+{
+  const double share = 1.0 / rings_n_channels(rings);
+
+  for (guint i = line->n_roots; i < line->n; i++) {
+    const guint rank = line->order[i], parent = line->parent[rank];
+    const guint src = call->kind == COLL_REDUCE ? rank : parent;
+    const guint rail = rings_rail_out(rings, channel, call->group->node[src]);
+    hops[i] = draft_add_flow(draft, src, src == rank ? parent : rank, rail, share);
+  }
 }
 
 void line_phases(const CollCall *call, const Topology *topology, GArray *phases)
@@ -78,8 +97,7 @@ void line_phases(const CollCall *call, const Topology *topology, GArray *phases)
   TreePath longest = { 0 };
 
   for (guint c = 0; c < n_channels; c++)
-    tree_add_flows(&lines[c], call->kind == COLL_REDUCE, rings_rail(rings, c),
-                   1.0 / n_channels, draft, &hops[(gsize)c * n]);
+    add_flows(&lines[c], call, rings, c, draft, &hops[(gsize)c * n]);
   g_autofree double *loads = draft_loads(draft, 0);
   for (guint c = 0; c < n_channels; c++) {
     const TreePath path =

@@ -30,15 +30,28 @@ static guint ring_n_chunks(const CollCall *call, double size_B)
 {
   if (is_line(call))
     return line_n_chunks(call, size_B);
-  return call->group->n_ranks * n_plan_rails(call);
+  g_autoptr(Rings) rings = rings_new(call, n_plan_rails(call), call->layout);
+  return call->group->n_ranks * rings_n_channels(rings);
+}
+
+/* Positions of a ring have the rails of their ranks. */
+static void visit(const Rings *rings, guint channel, guint n, guint *ranks, guint *rails)
+{
+  g_autofree guint *rail_of = g_new(guint, n);
+
+  rings_visit_all(rings, channel, ranks);
+  rings_plan_rails(rings, channel, rail_of);
+  for (guint p = 0; p < n; p++)
+    rails[p] = rail_of[ranks[p]];
 }
 
 static void plan_laps(const CollCall *call, double size_B, Plan *plan)
 {
-  const guint n = call->group->n_ranks, n_channels = n_plan_rails(call);
+  g_autoptr(Rings) rings = rings_new(call, n_plan_rails(call), call->layout);
+  const guint n = call->group->n_ranks, n_channels = rings_n_channels(rings);
   const gsize n_all = (gsize)n * n_channels;
-  g_autoptr(Rings) rings = rings_new(call, n_channels, NULL);
   g_autofree guint *ranks = g_new(guint, n_all);
+  g_autofree guint *rails = g_new(guint, n_all);
   g_autofree guint *chunks = g_new(guint, n_all);
   g_autofree guint *ones = g_new(guint, n);
   g_autofree guint *arrived = g_new(guint, n_all);
@@ -48,7 +61,7 @@ static void plan_laps(const CollCall *call, double size_B, Plan *plan)
     ones[i] = 1;
   for (guint c = 0; c < n_channels; c++) {
     const gsize first = (gsize)c * n;
-    rings_visit_all(rings, c, &ranks[first]);
+    visit(rings, c, n, &ranks[first], &rails[first]);
     for (gsize i = first; i < first + n; i++) {
       chunks[i] = c * n + ranks[i];
       arrived[i] = PLAN_START;
@@ -61,7 +74,7 @@ static void plan_laps(const CollCall *call, double size_B, Plan *plan)
                           .arrived = &arrived[first],
                           .stride = 1,
                           .channel = c,
-                          .rail = call->group->n_nodes > 1 ? 1 + c : 0 };
+                          .rails = &rails[first] };
   }
   for (guint pass = 0; pass < 2; pass++) {
     if (!(call->kind &

@@ -240,6 +240,15 @@ guint rings_rail_out(const Rings *rings, guint channel, guint node)
   return crosses ? rings->out[channel] : rings_rail(rings, channel);
 }
 
+void rings_plan_rails(const Rings *rings, guint channel, guint *rails)
+{
+  const Group *group = rings->call->group;
+
+  for (guint rank = 0; rank < group->n_ranks; rank++)
+    rails[rank] =
+      group->n_nodes > 1 ? 1 + rings_rail_out(rings, channel, group->node[rank]) : 0;
+}
+
 /* Where some ranks are nearer to a NIC than others, a ring enters at the second of them and
  * leaves from the first. */
 static void visit_by_rank(const Rings *rings, guint channel, guint node, guint *ranks)
@@ -343,7 +352,7 @@ void rings_plan_round(const PlanRing *ring, guint round, bool reduce,
                                .after = ring->arrived[(gsize)p * ring->stride],
                                .reduce = reduce,
                                .channel = ring->channel,
-                               .rail = ring->rail,
+                               .rail = ring->rails == NULL ? 0 : ring->rails[p],
                                .size_B = ring->n_chunks[owner] * ring->chunk_B,
                              });
     for (guint i = wait == NULL ? 0 : wait->first[p];

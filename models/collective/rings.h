@@ -33,6 +33,10 @@ guint rings_rail(const Rings *rings, guint channel);
  *  Every second node is crossed backwards then, so that NICs face their like. */
 guint rings_rail_out(const Rings *rings, guint channel, guint node);
 
+/** PlanStep.rail of what each rank sends on @p channel.
+ *  @param rails  n_ranks entries */
+void rings_plan_rails(const Rings *rings, guint channel, guint *rails);
+
 /**
  * The ranks of @p node in the order in which @p channel visits them. Where the ring goes
  * from node to node it enters at the GPU nearest to the NIC of its rail, or at the next
@@ -72,7 +76,8 @@ typedef struct {
   double chunk_B;        /**< one of them */
   guint *arrived;        /**< per position: the message it waits for; updated */
   guint stride;          /**< of arrived: position p has arrived[p * stride] */
-  guint channel, rail;   /**< as in PlanStep */
+  guint channel;         /**< as in PlanStep */
+  const guint *rails;    /**< per position, of what it sends, as in PlanStep; NULL: all */
 } PlanRing;
 
 /** What the ranks of a ring wait for besides: position p for ids[first[p]] up to

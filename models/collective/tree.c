@@ -47,7 +47,7 @@ static PlanStep chunk_step(const PlanTree *pipe, guint index, guint src, guint d
                      .after = PLAN_START,
                      .reduce = up,
                      .channel = 2 * pipe->channel + !up,
-                     .rail = pipe->rail,
+                     .rail = pipe->rails == NULL ? pipe->rail : pipe->rails[src],
                      .size_B = pipe->width * pipe->chunk_B };
 }
 

@@ -32,6 +32,7 @@ typedef struct {
                              neither sends nor sums anything; NULL: all have theirs */
   guint channel; /**< up and down are channels 2 channel and 2 channel + 1 of the plan */
   guint rail;    /**< as in PlanStep */
+  const guint *rails; /**< the same of what each rank sends; NULL: rail */
 } PlanTree;
 
 /**

@@ -97,7 +97,12 @@ static Plan *plan_of(Request *request, const Group *group, GError **error)
 {
   g_auto(GroupPorts) ports = group_ports_of(group, request->topology);
   CollCall call = {
-    .kind = request->kind, .group = group, .n_rails = ports.n_rails, .nics = ports.nics
+    .kind = request->kind,
+    .group = group,
+    .n_rails = ports.n_rails,
+    .nics = ports.nics,
+    .cross_nic = setup_cluster(request->setup).rules.cross_nic,
+    .layout = request->topology,
   };
   const CollOps *ops = choose(request, &call, error);
 

@@ -15,6 +15,7 @@
 /* What the journal becomes. */
 typedef struct {
   const Topology *topology;
+  bool cross_nic; /* of the library's rules */
   const Group *group;
   const GroupPorts *ports;
   const Journal *journal;
@@ -123,6 +124,8 @@ static Plan *plan_of(const Iteration *iteration, const JournalEntry *entry)
     .n_rails = iteration->ports->n_rails,
     .nics = iteration->ports->nics,
     .chunk_B = entry->chunk_B,
+    .cross_nic = iteration->cross_nic,
+    .layout = iteration->topology,
   };
   return coll_plan_new(entry->collective, &call, entry->size_B);
 }
@@ -240,6 +243,7 @@ bool export_iteration(const Setup *setup, GString *out, GError **error)
   g_auto(GroupPorts) ports = group_ports_of(group, topology);
   g_auto(Iteration) iteration = {
     .topology = topology,
+    .cross_nic = cluster.rules.cross_nic,
     .group = group,
     .ports = &ports,
     .journal = &journal,

@@ -162,6 +162,7 @@ static Kind *describe_kind(const Exchange *exchange, const Setup *setup, CollKin
     .n_rails = ports->n_rails,
     .nics = ports->nics,
     .cross_nic = setup_cluster(setup).rules.cross_nic,
+    .layout = topology,
   };
   one->library_call = (LibraryCall){
     .kind = kind,
