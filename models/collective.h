@@ -179,6 +179,9 @@ const CollOps *coll_find(const char *name, GError **error);
 /** What runs where nobody has said what: the first row of the table that can do @p kind. */
 const CollOps *coll_default(CollKind kind);
 
+/** "ring, tree, ...": those that can do @p kind. Transfer: caller frees with g_free(). */
+char *coll_names_of(CollKind kind);
+
 /** The plan of one call. Transfer: caller frees with plan_free(). */
 Plan *coll_plan_new(const CollOps *ops, const CollCall *call, double size_B);
 

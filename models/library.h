@@ -43,11 +43,19 @@ typedef struct {
   void *data; /**< for phases_of and slowdown_of */
 } LibraryCall;
 
+/** A key, or element @p index of the list that it is. */
+typedef struct {
+  const char *key; /**< NULL: none in particular */
+  guint index;     /**< LIBRARY_NO_ELEMENT: the key itself */
+} LibraryPlace;
+#define LIBRARY_NO_ELEMENT G_MAXUINT
+
 typedef struct {
   ModuleInfo info;
 
-  /** Does @p params make sense? For what ParamSpec cannot say (rules). May be NULL. */
-  bool (*check)(const void *params, GError **error);
+  /** Does @p params make sense? For what ParamSpec cannot say (rules). May be NULL.
+   *  @param place  what is at fault if not */
+  bool (*check)(const void *params, LibraryPlace *place, GError **error);
 
   /** Does @p key make a difference, the other parameters being what they are? @param
    * network is there anything between nodes at all? NULL: all do. */
@@ -57,7 +65,8 @@ typedef struct {
   void (*rule_paths)(const void *params, PathRules *rules);
 
   /** Which collectives choose() may name, appended to @p collectives
-   *  (GPtrArray of const CollOps). Required. */
+   *  (GPtrArray of const CollOps); none if messages of some size have no collective that
+   *  can do what the call wants. Required. */
   void (*candidates)(const void *params, const LibraryCall *call, GPtrArray *collectives);
 
   /** Decide for a message of @p size_B bytes. Pure. Required. */

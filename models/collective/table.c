@@ -26,6 +26,17 @@ const CollOps *coll_find(const char *name, GError **error)
   return (const CollOps *)registry_find("collective", coll_table, name, error);
 }
 
+char *coll_names_of(CollKind kind)
+{
+  GString *names = g_string_new(NULL);
+
+  for (guint i = 0; coll_table[i] != NULL; i++)
+    if (((const CollOps *)coll_table[i])->kinds & kind)
+      g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "",
+                             coll_table[i]->name);
+  return g_string_free(names, FALSE);
+}
+
 const CollOps *coll_default(CollKind kind)
 {
   for (guint i = 0; coll_table[i] != NULL; i++) {

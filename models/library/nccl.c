@@ -91,6 +91,21 @@ static LibraryChoice nccl_choose(const void *data, const LibraryCall *call, doub
   return nccl_terms(params, &layout, call, best_algo, best_proto, size_B);
 }
 
+static bool nccl_check(const void *data, LibraryPlace *place, GError **error)
+{
+  const NcclParams *params = data;
+
+  if (params->max_ctas == 0 || params->min_ctas <= params->max_ctas)
+    return true;
+  place->key = "min_ctas";
+  g_set_error(
+    error, SIM_ERROR, SIM_ERROR_VALUE,
+    "%u is more than max_ctas, %u, to which NCCL lowers it: write min_ctas %u, or "
+    "raise max_ctas",
+    params->min_ctas, params->max_ctas, params->max_ctas);
+  return false;
+}
+
 const LibraryOps library_nccl = {
   .info = {
     .name = "nccl",
@@ -99,6 +114,7 @@ const LibraryOps library_nccl = {
     .params = nccl_params,
     .params_size = sizeof(NcclParams),
   },
+  .check = nccl_check,
   .uses = nccl_uses,
   .rule_paths = nccl_rule_paths,
   .candidates = nccl_candidates,

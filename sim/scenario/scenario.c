@@ -141,10 +141,22 @@ static void bind_strategy(Binder *binder, const Section *root, Setup *setup)
   check_aggregators(binder, &section, setup);
 }
 
+static void blame_place(const Binder *binder, const Section *section,
+                        const LibraryPlace *place, const char *cause)
+{
+  if (place->key == NULL)
+    bind_blame(binder, section, "", NULL, cause);
+  else if (place->index == LIBRARY_NO_ELEMENT)
+    bind_blame(binder, section, place->key, bind_member(section, place->key), cause);
+  else
+    bind_blame_element(binder, section, place->key, place->index, cause);
+}
+
 static void bind_library(Binder *binder, const Section *root, Setup *setup)
 {
   g_autofree char *path = NULL;
   g_autoptr(GError) error = NULL;
+  LibraryPlace place = { NULL, LIBRARY_NO_ELEMENT };
   const Section section = bind_section(binder, root, "library", &library_choice, &path);
 
   effective_open(binder->effective, "library");
@@ -152,8 +164,8 @@ static void bind_library(Binder *binder, const Section *root, Setup *setup)
                                                    &setup->library_params);
   effective_close(binder->effective);
   if (setup->library != NULL && setup->library->check != NULL &&
-      !setup->library->check(setup->library_params, &error))
-    bind_blame(binder, &section, "", NULL, error->message);
+      !setup->library->check(setup->library_params, &place, &error))
+    blame_place(binder, &section, &place, error->message);
 }
 
 /* What only codec, strategy and model together can show. */

@@ -200,8 +200,10 @@ static bool lay_kind(Exchange *exchange, const Setup *setup, CollKind kind, GErr
   one->transfers = exchange_transfers(exchange, setup, one);
   if (candidates->len > 0)
     return true;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE, "library %s has no algorithm for %s yet",
-              setup->library->info.name, coll_kind_name(kind));
+  g_autofree char *able = coll_names_of(kind);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+              "library %s has no algorithm for %s of every size; those that can: %s",
+              setup->library->info.name, coll_kind_name(kind), able);
   return false;
 }
 
