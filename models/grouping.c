@@ -103,6 +103,12 @@ static bool check_sizes(const Grouping *grouping, const char *what, guint size,
   return false;
 }
 
+bool grouping_splits(const Grouping *grouping)
+{
+  return grouping->tensor > 1 || grouping->context > 1 || grouping->expert > 1 ||
+         grouping->pipeline > 1 || (grouping->named != NULL && grouping->named->len > 0);
+}
+
 bool grouping_check_layout(const Grouping *grouping, guint n_gpus, GError **error)
 {
   if (!check_sizes(grouping, "context", grouping->context, n_gpus, error) ||

@@ -38,6 +38,9 @@ extern const ParamSpec grouping_params[];
 /** The rows of one element of "named". */
 extern const ParamSpec named_groups_params[];
 
+/** Does it make any groups beside "all" and groups of one? */
+bool grouping_splits(const Grouping *grouping);
+
 /** Do the sizes divide @p n_gpus? @return false with SIM_ERROR_VALUE */
 bool grouping_check_layout(const Grouping *grouping, guint n_gpus, GError **error);
 

@@ -247,6 +247,17 @@ static void measure_exchange(const Job *job, Result *result)
   result->bottleneck = g_strdup(exchange_bottleneck(job->exchange, kind, largest_B));
 }
 
+/* Groups say who communicates in `collective` and `export`: here all GPUs do. */
+static void warn_of_groups(const Job *job, Result *result)
+{
+  if (!grouping_splits(&job->setup->grouping))
+    return;
+  result_add_warning(result,
+                     "the scenario has groups, of which a run knows nothing: all GPUs hold "
+                     "the whole model and exchange gradients; `collective --group` "
+                     "predicts what the groups exchange.");
+}
+
 static void warn(const Job *job, Result *result)
 {
   const double limit_s = job->composition->stall_warning_s;
@@ -276,6 +287,7 @@ void job_measure(const Job *job, const TrainingConfig *config, Result *result)
     result->tuned = job->composition->schedule->tell(job->composition->schedule_state);
   if (job->chooser != NULL)
     chooser_tell(job->chooser, job->n_measured, result);
+  warn_of_groups(job, result);
   result->replicas = 1;
   if (job->timeline.traced) {
     result->last_start_s = job->last_from_s;

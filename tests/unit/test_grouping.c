@@ -284,6 +284,21 @@ static void test_ranks_alone_on_their_nodes_have_no_limit_inside(void)
   CU_ASSERT_TRUE(isinf(ports.gpu_Bps));
 }
 
+/* What a run warns of. */
+static void test_only_a_layout_or_a_name_splits_the_ranks(void)
+{
+  Grouping grouping;
+
+  grouping_init(&grouping);
+  CU_ASSERT_FALSE(grouping_splits(&grouping));
+  grouping.pipeline = 2;
+  CU_ASSERT_TRUE(grouping_splits(&grouping));
+  grouping.pipeline = 1;
+  g_array_set_size(grouping.named, 1);
+  CU_ASSERT_TRUE(grouping_splits(&grouping));
+  grouping_clear(&grouping);
+}
+
 int main(void)
 {
   CU_initialize_registry();
@@ -299,6 +314,7 @@ int main(void)
   CU_ADD_TEST(suite, test_a_group_uses_the_nics_of_its_gpus);
   CU_ADD_TEST(suite, test_everyone_has_all_nics_and_ports);
   CU_ADD_TEST(suite, test_ranks_alone_on_their_nodes_have_no_limit_inside);
+  CU_ADD_TEST(suite, test_only_a_layout_or_a_name_splits_the_ranks);
   CU_basic_run_tests();
   const guint n_failed = CU_get_number_of_failures();
   CU_cleanup_registry();
