@@ -40,7 +40,8 @@ static char *star(guint n, const char *strategy, const char *compression)
     "\"10 ms\", \"backward\": \"20 ms\"}]}}, \"strategy\": %s, \"library\": {\"name\": "
     "\"rules\", \"launch\": \"0 s\", \"local_latency\": \"0 s\", \"net_latency\": \"7 "
     "us\", "
-    "\"rules\": [{\"use\": \"ring\"}]}, \"compression\": %s, "
+    "\"rules\": [{\"operation\": \"all_to_all\", \"use\": \"pairwise\"}, "
+    "{\"use\": \"ring\"}]}, \"compression\": %s, "
     "\"run\": {\"iterations\": 4, \"warmup\": 1}}",
     n, strategy, compression);
 }

@@ -27,7 +27,9 @@
   "\"gpus_per_switch\": 1}}, \"network\": " network                                        \
   ", \"transport\": {\"kind\": \"rdma\", \"latency\": \"0 s\"}}, \"library\": {\"name\": " \
   "\"rules\", \"launch\": \"0 s\", \"local_latency\": \"1 us\", \"net_latency\": "         \
-  "\"5 us\", \"rules\": [{\"use\": \"" algorithm "\"}]}, \"groups\": " groups "}"
+  "\"5 us\", \"rules\": [{\"operation\": \"all_to_all\", \"use\": \"pairwise\"}, "         \
+  "{\"operation\": \"send_recv\", \"use\": \"neighbour\"}, {\"use\": \"" algorithm         \
+  "\"}]}, \"groups\": " groups "}"
 #define STAR "{\"topology\": \"switch\", \"latency\": \"0 s\"}"
 #define LEAVES                                                                             \
   "{\"topology\": \"leaf_spine\", \"nodes_per_leaf\": 2, \"oversubscription\": 2, "        \
