@@ -13,8 +13,8 @@
  * its rail; its first rank talks to the parent and the second child, its second rank to the
  * first child, where two ranks or more share a NIC and it is as near to both.
  *
- * The fill lets the first chunk take on every hop what its ports need for their chunks of
- * one direction: the two of a node's children arrive together.
+ * The fill lets the first chunk meet, on every hop, the chunks of all trees that are as
+ * many hops on their way: the two of a node's children arrive together.
  */
 #include "models/collective/dtree.h"
 #include "models/collective/rings.h"
@@ -139,24 +139,22 @@ static TreePath add_direction(const CollCall *call, const Rings *rings, const Tr
   const guint n_trees = rings_n_channels(rings) * DTREE_N;
   const guint first_flow = draft_n_flows(draft);
   g_autofree Chain *hops = g_new(Chain, (gsize)n * n_trees);
+  g_autofree LaidTree *laid = g_new(LaidTree, n_trees);
   TreePath longest = { 0 };
 
   for (guint i = 0; i < n_trees; i++)
     tree_add_flows(&trees[i], up, rings_rail(rings, i / DTREE_N), 1.0 / n_trees, draft,
                    &hops[(gsize)i * n]);
   g_autofree double *loads = draft_loads(draft, first_flow);
-  g_autofree double *own = draft_loads(draft, draft_n_flows(draft));
   for (guint i = 0; i < n_trees; i++) {
     const TreePath path = tree_longest_path(&trees[i], draft, first_flow + i * (n - 1),
                                             &hops[(gsize)i * n], loads);
     if (chain_is_longer(path.chain, longest.chain))
       longest.chain = path.chain;
     longest.fill_s_per_B = MAX(longest.fill_s_per_B, path.fill_s_per_B);
-    const LaidTree laid = { &trees[i], first_flow + i * (n - 1), &hops[(gsize)i * n] };
-    if (i < DTREE_N) /* channels are alike */
-      longest.first_s_per_B =
-        MAX(longest.first_s_per_B, tree_first_s_per_B(&laid, 1, up, draft, loads, own));
+    laid[i] = (LaidTree){ &trees[i], first_flow + i * (n - 1), &hops[(gsize)i * n] };
   }
+  longest.first_s_per_B = tree_first_s_per_B(laid, n_trees, up, draft);
   return longest;
 }
 

@@ -63,7 +63,6 @@ TreePath owner_trees_add(const CollCall *call, const Grid *grid, bool up, Draft 
   g_autofree LaidTree *laid = g_new(LaidTree, n_lanes);
   const guint n_laid = lay_all(call, grid, up, draft, trees, hops, laid);
   g_autofree double *loads = draft_loads(draft, before);
-  g_autofree double *own = draft_loads(draft, draft_n_flows(draft));
   TreePath longest = { 0 };
 
   for (guint i = 0; i < n_laid; i++) {
@@ -73,10 +72,7 @@ TreePath owner_trees_add(const CollCall *call, const Grid *grid, bool up, Draft 
       longest.chain = path.chain;
     longest.fill_s_per_B = MAX(longest.fill_s_per_B, path.fill_s_per_B);
   }
-  for (guint t = 0; t < DTREE_N; t++)
-    longest.first_s_per_B = MAX(
-      longest.first_s_per_B, tree_first_s_per_B(&laid[t * n_laid / DTREE_N],
-                                                n_laid / DTREE_N, up, draft, loads, own));
+  longest.first_s_per_B = tree_first_s_per_B(laid, n_laid, up, draft);
   for (guint i = 0; i < n_laid; i++)
     tree_clear(&trees[i]);
   return longest;

@@ -195,6 +195,12 @@ static void levels_clear(Levels *levels)
   g_free(levels->places);
 }
 
+/* No places beyond the last level. */
+static guint level_first(const Levels *levels, guint level)
+{
+  return levels->first[MIN(level, levels->n_levels)];
+}
+
 static guint laid_flow(const LaidTree *laid, guint place)
 {
   return laid->first_flow + place - laid->tree->n_roots;
@@ -205,19 +211,18 @@ static void add_level(const LaidTree *trees, guint n_trees, const Levels *levels
                       guint level, const Draft *draft, double times, double *own)
 {
   for (guint t = 0; t < n_trees; t++)
-    for (guint p = levels[t].first[level]; p < levels[t].first[level + 1]; p++)
+    for (guint p = level_first(&levels[t], level); p < level_first(&levels[t], level + 1);
+         p++)
       draft_add_loads(draft, laid_flow(&trees[t], levels[t].places[p]), times, own);
 }
 
 /* What each hop at @p level needs. @p hop_s_per_B: of each place of each tree */
 static void time_level(const LaidTree *laid, const Levels *levels, guint level,
-                       const Draft *draft, const double *loads, const double *own,
-                       double *hop_s_per_B)
+                       const Draft *draft, const double *own, double *hop_s_per_B)
 {
-  for (guint p = levels->first[level]; p < levels->first[level + 1]; p++) {
+  for (guint p = level_first(levels, level); p < level_first(levels, level + 1); p++) {
     const guint i = levels->places[p];
-    hop_s_per_B[i] = draft_flow_s_per_B(draft, laid->hops[i].n_net_hops > 0 ? own : loads,
-                                        laid_flow(laid, i));
+    hop_s_per_B[i] = draft_flow_s_per_B(draft, own, laid_flow(laid, i));
   }
 }
 
@@ -235,24 +240,23 @@ static double longest_way(const Tree *tree, const double *hop_s_per_B)
   return longest;
 }
 
-double tree_first_s_per_B(const LaidTree *trees, guint n_trees, bool up, const Draft *draft,
-                          const double *loads, double *own)
+double tree_first_s_per_B(const LaidTree *trees, guint n_trees, bool up, const Draft *draft)
 {
+  g_autofree double *own = draft_loads(draft, draft_n_flows(draft));
   g_autofree Levels *levels = g_new(Levels, n_trees);
   const guint n = trees[0].tree->n;
   g_autofree double *hop_s_per_B = g_new0(double, (gsize)n_trees *n);
   double longest = 0;
-  guint n_levels = G_MAXUINT;
+  guint n_levels = 0;
 
   for (guint t = 0; t < n_trees; t++) {
     levels_init(&levels[t], trees[t].tree, up);
-    n_levels = MIN(n_levels, levels[t].n_levels);
+    n_levels = MAX(n_levels, levels[t].n_levels);
   }
   for (guint level = 0; level < n_levels; level++) {
     add_level(trees, n_trees, levels, level, draft, 1, own);
     for (guint t = 0; t < n_trees; t++)
-      time_level(&trees[t], &levels[t], level, draft, loads, own,
-                 &hop_s_per_B[(gsize)t * n]);
+      time_level(&trees[t], &levels[t], level, draft, own, &hop_s_per_B[(gsize)t * n]);
     add_level(trees, n_trees, levels, level, draft, -1, own);
   }
   for (guint t = 0; t < n_trees; t++) {

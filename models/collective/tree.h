@@ -70,13 +70,11 @@ typedef struct {
 } LaidTree;
 
 /**
- * What the first chunk needs along the longest way through any of @p trees, all of one
- * shape, which move in step: between nodes it meets only their chunks that are as far as it
- * is, as children of one parent are; inside, those of all trees, whose chains are the same.
- * @param loads  of all flows; @param own  zero for every link, and zero again afterwards
+ * What the first chunk needs along the longest way through any of @p trees, which are all
+ * that run: it meets those chunks of each that are as many hops from where they began.
  */
-double tree_first_s_per_B(const LaidTree *trees, guint n_trees, bool up, const Draft *draft,
-                          const double *loads, double *own);
+double tree_first_s_per_B(const LaidTree *trees, guint n_trees, bool up,
+                          const Draft *draft);
 
 /** Append the phase of trees that chunks go up and then down, see draft_finish(). */
 void tree_finish(Draft *draft, const char *name, TreePath up, TreePath down,
