@@ -6,8 +6,10 @@
 
 #include "sim/base/registry.h"
 
-/* Clocks may pass the boost that a datasheet's peak stands for, but not by so much. */
+/* Clocks may pass the boost that a datasheet's peak stands for, but not by so much; and
+ * nobody's kernels are so far below it. */
 #define MOST_OF_PEAK 1.25
+#define LEAST_OF_PEAK 0.01
 
 /* By GpuArchitecture. */
 static const char *const architecture_names[] = { "volta",  "turing",    "ampere", "ada",
@@ -126,7 +128,8 @@ bool gpu_check(const GpuSpec *gpu, GError **error)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
-    if (rows[i].measured > MOST_OF_PEAK * rows[i].peak) {
+    if (rows[i].measured > MOST_OF_PEAK * rows[i].peak ||
+        (rows[i].measured > 0 && rows[i].measured < LEAST_OF_PEAK * rows[i].peak)) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
                   "\"%s\" is %.3g times \"%s\" (%s): one of them is not this GPU's",
                   rows[i].key, rows[i].measured / rows[i].peak, rows[i].peak_key,

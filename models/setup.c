@@ -159,5 +159,6 @@ void setup_free(Setup *setup)
   g_array_unref(setup->constants);
   g_array_unref(setup->curves);
   g_free(setup->name);
+  g_free(setup->idle_profile);
   g_free(setup);
 }

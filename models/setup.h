@@ -59,8 +59,9 @@ typedef struct {
   CompressionSpec compression;
   RunSpec run;
   MemorySpec memory;
-  GArray *constants; /**< of Constant; owned */
-  GArray *curves;    /**< of CalibrationCurve; owned */
+  GArray *constants;  /**< of Constant; owned */
+  GArray *curves;     /**< of CalibrationCurve; owned */
+  char *idle_profile; /**< a profile of which nothing here is taken; NULL: none */
 } Setup;
 
 /** Does the forecast depend on @p constant ("cluster.transport.rto"), the rest being what

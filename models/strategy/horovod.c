@@ -218,6 +218,15 @@ static bool is_given(const HorovodParams *self, const char *key)
   return !g_str_equal(value, fallback);
 }
 
+static const char *horovod_ignores(const void *params, const char *key)
+{
+  const HorovodParams *self = params;
+
+  return g_str_has_prefix(key, "autotune_") && !self->autotune
+           ? "only \"autotune\": true minds it: write that, or leave it out"
+           : NULL;
+}
+
 static AutotuneRule autotune_rule(const HorovodParams *self)
 {
   return (AutotuneRule){
@@ -229,6 +238,24 @@ static AutotuneRule autotune_rule(const HorovodParams *self)
     .holds_cycle_time = is_given(self, "cycle_time"),
     .holds_cache = is_given(self, "cache_capacity"),
   };
+}
+
+/* All of it is simulated before anything is measured. */
+#define MOST_TUNING 20000
+
+static bool horovod_begins(const void *params, guint n_nodes G_GNUC_UNUSED, GError **error)
+{
+  const HorovodParams *self = params;
+  const AutotuneRule rule = autotune_rule(self);
+
+  if (!self->autotune || autotune_n_steps(&rule) <= MOST_TUNING)
+    return true;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_VALUE,
+              "autotune would take %u iterations before the first that counts, more than "
+              "%u: lower autotune_warmup_samples, autotune_steps_per_sample or "
+              "autotune_bayes_opt_max_samples",
+              autotune_n_steps(&rule), MOST_TUNING);
+  return false;
 }
 
 static HorovodCycleRule cycle_rule(const HorovodParams *self,
@@ -361,5 +388,7 @@ const StrategyOps strategy_horovod = {
     .params_size = sizeof(HorovodParams),
   },
   .place = COMPRESS_TENSORS,
+  .begins = horovod_begins,
+  .ignores = horovod_ignores,
   .compose = horovod_compose,
 };

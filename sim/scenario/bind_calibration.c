@@ -37,6 +37,9 @@ Profile *bind_calibration_open(const Binder *binder, const Section *root)
   g_autoptr(GError) error = NULL;
   gsize length = 0;
 
+  if (name != NULL && *name == '\0')
+    bind_blame(binder, root, "calibration", item,
+               "a profile's name or file is missing; \"preset\" takes none");
   if (name == NULL || *name == '\0' || strcmp(name, "preset") == 0)
     return NULL;
   g_autofree char *text = read_text(binder, item, &path, &length, &error);
@@ -236,6 +239,19 @@ static void note_transfers(const char *profile, CollKind kind, Setup *setup)
   constants_add(setup->constants, &constant);
 }
 
+/* Is anything taken from it? Constants say where they come from. */
+static bool is_idle(const Profile *profile, const Setup *setup)
+{
+  g_autofree char *words = g_strdup_printf(": profile %s", profile->id);
+
+  for (guint i = 0; i < setup->constants->len; i++) {
+    const char *said = strstr(g_array_index(setup->constants, Constant, i).source, words);
+    if (said != NULL && (said[strlen(words)] == ',' || said[strlen(words)] == '\0'))
+      return false;
+  }
+  return true;
+}
+
 void bind_calibration_curves(const Binder *binder, Setup *setup)
 {
   const guint n_nodes = setup->cluster.n_nodes;
@@ -250,4 +266,6 @@ void bind_calibration_curves(const Binder *binder, Setup *setup)
   }
   for (guint kind = COLL_ALL_REDUCE; kind <= COLL_SEND_RECV; kind <<= 1)
     note_transfers(binder->profile->id, (CollKind)kind, setup);
+  if (is_idle(binder->profile, setup))
+    setup->idle_profile = g_strdup(binder->profile->id);
 }

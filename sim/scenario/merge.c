@@ -56,11 +56,16 @@ static void drop_other_ways(Documents *documents, const char *path, cJSON *under
       drop(documents, under, cJSON_GetObjectItemCaseSensitive(under, *way));
 }
 
+bool merge_takes_name(const char *path)
+{
+  return g_strv_contains(named_objects, path);
+}
+
 /* "dgx_h100" becomes {"base": "dgx_h100"}, so that keys can be laid over it. */
 static void spell_out_name(Documents *documents, const char *path, cJSON *object,
                            cJSON **item)
 {
-  if (!cJSON_IsString(*item) || !g_strv_contains(named_objects, path))
+  if (!cJSON_IsString(*item) || !merge_takes_name(path))
     return;
   g_autofree char *key = g_strdup((*item)->string);
   cJSON *spelled =

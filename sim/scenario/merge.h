@@ -14,3 +14,6 @@
  * @param over  is emptied
  */
 void merge_objects(Documents *documents, const char *path, cJSON *under, cJSON *over);
+
+/** Does an object stand at @p path whose keys a name of the catalogue may stand for? */
+bool merge_takes_name(const char *path);

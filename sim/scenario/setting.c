@@ -7,6 +7,7 @@
 #define MAX_DEPTH 16
 #define MAX_INDEX 999999
 #define NO_INDEX (-1)
+#define LONGEST_SHOWN 60
 
 /* A setting under way. */
 typedef struct {
@@ -146,6 +147,29 @@ static void lay_in_list(Setting *setting, cJSON *root, guint last)
   }
 }
 
+/* What has no keys must not be replaced by what has the one that is set. */
+static bool check_way(const Setting *setting, const cJSON *root)
+{
+  g_autoptr(GString) path = g_string_new(NULL);
+  const cJSON *at = root;
+
+  for (guint i = 0; i + 1 < setting->n_keys; i++) {
+    at = cJSON_GetObjectItemCaseSensitive(at, setting->keys[i]);
+    g_string_append_printf(path, "%s%s", i == 0 ? "" : ".", setting->keys[i]);
+    if (at == NULL || cJSON_IsNull(at) ||
+        (cJSON_IsString(at) && merge_takes_name(path->str)))
+      return true;
+    if (cJSON_IsObject(at))
+      continue;
+    g_autofree char *value = cJSON_PrintUnformatted(at);
+    g_autofree char *cause =
+      g_strdup_printf("%s has no keys to set; set \"%s\" as a whole",
+                      strlen(value) < LONGEST_SHOWN ? value : "a list", path->str);
+    return blame(setting, path->str, cause);
+  }
+  return true;
+}
+
 static void lay(Setting *setting, cJSON *root)
 {
   guint last = setting->n_keys;
@@ -159,6 +183,8 @@ static void lay(Setting *setting, cJSON *root)
     lay_in_list(setting, root, last);
     return;
   }
+  if (!check_way(setting, root))
+    return;
   wrap(setting, 0);
   documents_adopt(setting->documents, setting->item);
   merge_objects(setting->documents, "", root, setting->item);

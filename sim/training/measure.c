@@ -258,6 +258,19 @@ static void warn_of_groups(const Job *job, Result *result)
                      "predicts what the groups exchange.");
 }
 
+static void warn_of_profile(const Job *job, Result *result)
+{
+  const char *profile = job->setup->idle_profile;
+
+  if (profile == NULL)
+    return;
+  g_autofree char *sentence = g_strdup_printf(
+    "profile %s changes nothing here: it has no times of library %s on nodes of %u GPUs, "
+    "and no constant that the scenario leaves open.",
+    profile, job->setup->library->info.name, job->setup->cluster.node.n_gpus);
+  result_add_warning(result, sentence);
+}
+
 static void warn(const Job *job, Result *result)
 {
   const double limit_s = job->composition->stall_warning_s;
@@ -288,6 +301,7 @@ void job_measure(const Job *job, const TrainingConfig *config, Result *result)
   if (job->chooser != NULL)
     chooser_tell(job->chooser, job->n_measured, result);
   warn_of_groups(job, result);
+  warn_of_profile(job, result);
   result->replicas = 1;
   if (job->timeline.traced) {
     result->last_start_s = job->last_from_s;

@@ -239,8 +239,8 @@ static void test_wrong_settings_are_refused(void)
     { "cluster.nodes=0",
       "--set cluster.nodes=0: cluster.nodes: 0 is out of range: must be at least 1" },
     { "cluster.nodes.deep=0",
-      "--set cluster.nodes.deep=0: cluster.nodes: expected a whole number, such as 8, "
-      "not an object" },
+      "--set cluster.nodes.deep=0: cluster.nodes: 200 has no keys to set; set "
+      "\"cluster.nodes\" as a whole" },
     { "nodes=1", "--set nodes=1: nodes: unknown key 'nodes'; did you mean 'name'?" },
     { "cluster", "--set cluster: expected path=value" },
     { "=1", "--set =1: expected path=value" },
