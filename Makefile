@@ -305,8 +305,9 @@ install: all  ## into DESTDIR/PREFIX: program, manual page, completion, scenario
 	$(if $(MPI_PROGRAM),install -D -m 755 $(MPI_PROGRAM) $(LIB_DIR)/stepcast-mpi)
 	install -D -m 644 docs/stepcast.1 $(MAN_DIR)/stepcast.1
 	install -D -m 644 tools/completion.bash $(COMPLETION_DIR)/stepcast
-	install -d $(SHARE_DIR)/scenarios
+	install -d $(SHARE_DIR)/scenarios/base
 	install -m 644 $(wildcard scenarios/*.json) scenarios/README.md $(SHARE_DIR)/scenarios
+	install -m 644 $(wildcard scenarios/base/*) $(SHARE_DIR)/scenarios/base
 	install -m 644 README.md CHANGELOG.md LICENSE $(SHARE_DIR)
 
 uninstall:  ## take away what install put there
