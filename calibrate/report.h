@@ -12,8 +12,8 @@ void report_constants(const Profile *profile, GString *out);
 /** Facts, inputs and warnings. */
 void report_provenance(const Profile *profile, GString *out);
 
-/** Each operation and shape of cluster that has a law, a line each: "all_reduce on 2 nodes of
- *  8: 8 B to 4 GiB". */
+/** Each operation and shape of cluster that has a law, a line each: "all_reduce on 2 nodes
+ * of 8: 8 B to 4 GiB". */
 void report_shapes(const Profile *profile, GString *out);
 
 /** What it says of @p name; NULL if nothing. Borrowed. */

@@ -89,7 +89,7 @@ typedef struct {
   guint first_node; /**< it shares nodes from this on; FAULT_ANY: it has machines of its
                        own, behind all others on the network */
   guint64 size_B;   /**< of its message */
-  double from_s;  /**< time before its first exchange */
+  double from_s;    /**< time before its first exchange */
   double every_s; /**< time from one exchange to the next, or longer if one takes longer */
 } OtherJob;
 

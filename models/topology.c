@@ -54,7 +54,8 @@ static NodeGraph *draw_node(const Topology *topology, const ClusterSpec *cluster
 {
   g_autoptr(NodeGraph) graph = node_graph_new(node->n_gpus, node->n_nics);
 
-  node_graph_rule(graph, topology->transport.gpu_direct ? cluster->rules.gdr_level : PATH_LOC,
+  node_graph_rule(graph,
+                  topology->transport.gpu_direct ? cluster->rules.gdr_level : PATH_LOC,
                   !cluster->rules.no_p2p, topology->transport.host_memory_Bps);
   if (!node->fabric->build(node->fabric_params, node, graph, error))
     return NULL;
@@ -68,8 +69,8 @@ static bool draw_kind(Topology *topology, const ClusterSpec *cluster, guint kind
 {
   const guint n_nodes =
     cluster_first_node(cluster, kind + 1) - cluster_first_node(cluster, kind);
-  const Drawing drawing = { .graph =
-                              draw_node(topology, cluster, cluster_kind(cluster, kind), error),
+  const Drawing drawing = { .graph = draw_node(topology, cluster,
+                                               cluster_kind(cluster, kind), error),
                             .first_node = cluster_first_node(cluster, kind),
                             .first_link = topology->links->len };
   if (drawing.graph == NULL)

@@ -78,11 +78,11 @@ typedef struct {
   Optimizer optimizer;
   double forward_s, backward_s; /**< of one batch */
   double optimizer_s;           /**< once per iteration */
-  double jitter, gpu_spread; /**< see ComputeSpec */
-  double gradient_B;       /**< all gradients of one GPU */
-  GArray *gradients;       /**< of Gradient, in the order backward produces them */
-  GArray *layer_times;     /**< of LayerTime, forward order */
-  char *compute_source;    /**< where the compute time comes from */
+  double jitter, gpu_spread;    /**< see ComputeSpec */
+  double gradient_B;            /**< all gradients of one GPU */
+  GArray *gradients;            /**< of Gradient, in the order backward produces them */
+  GArray *layer_times;          /**< of LayerTime, forward order */
+  char *compute_source;         /**< where the compute time comes from */
   bool compute_is_assumed; /**< true if an efficiency was assumed, not given or measured */
 } Workload;
 

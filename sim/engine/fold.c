@@ -2,7 +2,6 @@
 
 #include "sim/engine/partition.h"
 
-
 /* What must be equal for two flows, or two links, to start in one class. */
 typedef struct {
   guint set; /* LINK_KEY for a link */

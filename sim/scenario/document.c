@@ -1,7 +1,7 @@
 #include "sim/scenario/document.h"
 
-#include "sim/scenario/problems.h"
 #include "sim/base/syntax.h"
+#include "sim/scenario/problems.h"
 
 #include <string.h>
 

@@ -34,8 +34,8 @@ Scenario *scenario_parse(const char *name, const char *text, gsize length,
 void scenario_free(Scenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
 
-/** The files it was read from: itself, what it includes, models, a profile; names of catalogue
- *  entries are among them. GPtrArray of char *, borrowed. */
+/** The files it was read from: itself, what it includes, models, a profile; names of
+ * catalogue entries are among them. GPtrArray of char *, borrowed. */
 const GPtrArray *scenario_inputs(const Scenario *scenario);
 
 /** What it says, typed. Borrowed. */

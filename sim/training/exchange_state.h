@@ -58,8 +58,8 @@ struct Exchange {
  * if not on this one, beside what the model says there. Transfer: caller unrefs. */
 GArray *exchange_transfers(const Exchange *exchange, const Setup *setup, const Kind *kind);
 
-/** What @p choice is to take: as measured on this shape of cluster; else as on others, so far
- *  as the model tells how they differ; 0 where nothing was measured [s].
+/** What @p choice is to take: as measured on this shape of cluster; else as on others, so
+ * far as the model tells how they differ; 0 where nothing was measured [s].
  *  @param model_s  what the model says on the idle cluster */
 double exchange_wanted_s(const Exchange *exchange, const Kind *kind,
                          const LibraryChoice *choice, double size_B, double model_s);

@@ -190,7 +190,8 @@ void job_begin_traffic(Job *job);
 void job_end_traffic(Job *job);
 /* repeat.c: iterations that are copies of one another. */
 
-/** Are all iterations but the first the same, whenever nothing is under way between them? */
+/** Are all iterations but the first the same, whenever nothing is under way between them?
+ */
 bool job_may_repeat(const Job *job, const TrainingConfig *config);
 /** All gradients have been synchronised. */
 void job_end_round(Job *job);

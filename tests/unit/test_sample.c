@@ -91,8 +91,9 @@ static void test_csv_quotes_what_needs_it(void)
   g_ptr_array_add(samples, sample);
   sample_write_csv(samples, csv);
   const char *row = strchr(csv->str, '\n') + 1;
-  CU_ASSERT_STRING_EQUAL(row, "gemm,,,,,,,\"m=1, \"\"k\"\"=2\",1,1,flops,2000000000,0.001,0,0,0,"
-                              "3,0,0,noisy|busy,measured\n");
+  CU_ASSERT_STRING_EQUAL(row,
+                         "gemm,,,,,,,\"m=1, \"\"k\"\"=2\",1,1,flops,2000000000,0.001,0,0,0,"
+                         "3,0,0,noisy|busy,measured\n");
 }
 
 static void test_flags_are_read_by_their_names(void)

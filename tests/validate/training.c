@@ -71,8 +71,8 @@ static GArray *list_points(const cJSON *index)
   return points;
 }
 
-/* What an average GPU does, as a setting. A rate that was measured on several GPUs is that of
- * the slowest of them. */
+/* What an average GPU does, as a setting. A rate that was measured on several GPUs is that
+ * of the slowest of them. */
 static char *average_rate(const cJSON *column)
 {
   const cJSON *compute = member(member(member(column, "scenario"), "workload"), "compute");
