@@ -20,8 +20,8 @@ const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
 
 /*
  * What large products reach of the peak on the GPUs that peak_share comes from, so that a
- * GPU that measures less is slower than those. Assumed for every precision; published: 66 %
- * on V100 with CUDA 9 (S. Markidis et al., arXiv:1803.04014), near 80 % on Hopper since.
+ * GPU that measures less is slower than those. Assumed for every precision: more than the
+ * 66 % on V100 with CUDA 9 (S. Markidis et al., arXiv:1803.04014), as cuBLAS has improved.
  */
 #define GEMM_SHARE 0.75
 

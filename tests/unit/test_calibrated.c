@@ -132,6 +132,17 @@ static void test_measured_copies_become_the_rate_of_the_transport(void)
   CU_ASSERT_TRUE(g_ascii_strtod(constant->high, NULL) >= 7.99);
 }
 
+static void test_a_profile_of_another_cluster_is_said_to_change_nothing(void)
+{
+  g_autoptr(Scenario) used = read_text(SCENARIO("byteps", ""));
+  g_auto(GStrv) parts = g_strsplit(SCENARIO("ddp", ""), "tests/import/calibration.json", 2);
+  g_autofree char *text = g_strjoinv("h100_400g", parts);
+  g_autoptr(Scenario) idle = read_text(text);
+
+  CU_ASSERT_PTR_NULL(scenario_setup(used)->idle_profile);
+  CU_ASSERT_STRING_EQUAL(scenario_setup(idle)->idle_profile, "h100_400g");
+}
+
 /* ---- a GPU that is made up ---------------------------------------------------------- */
 
 #define COPIED_Bps 1.5e12 /* of a kernel, one way */
@@ -226,6 +237,8 @@ int main(void)
       test_replicas_draw_from_the_interval_and_always_alike },
     { "measured copies become the rate of the transport",
       test_measured_copies_become_the_rate_of_the_transport },
+    { "a profile of another cluster is said to change nothing",
+      test_a_profile_of_another_cluster_is_said_to_change_nothing },
     { "a measured GPU tells what its kernels reach",
       test_a_measured_gpu_tells_what_its_kernels_reach },
     CU_TEST_INFO_NULL,
